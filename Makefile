@@ -1,0 +1,59 @@
+# tpulab: `make` lists what there is to do. Environments are made when first needed.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+# The newest interpreter that runs; as root, one that an unprivileged worker can execute as well.
+PYTHON ?= $(shell bash tools/find_python.sh)
+RUN := .venv/bin/python
+INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes
+
+.PHONY: help setup demo test grade handouts check-sync validate lint lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: .venv/ready .venv-worker/ready ## make the environments (all other targets do it by themselves)
+
+.venv/ready: requirements/dev.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one: make PYTHON=/usr/bin/python3.12 setup"; exit 1; }
+	@echo "setting up .venv with $$($(PYTHON) --version) ..."
+	@$(PYTHON) -m venv --clear .venv
+	@$(RUN) $(INSTALL) -r $<
+	@touch $@
+
+.venv-worker/ready: requirements/worker.txt
+	@echo "setting up .venv-worker ..."
+	@$(PYTHON) -m venv --clear .venv-worker
+	@.venv-worker/bin/python $(INSTALL) -r $<
+	@touch $@
+
+demo: setup ## grade reference, starter and a half-done sample of every assignment; one table
+	@$(RUN) -m autograder demo
+
+test: setup ## the suite's own tests
+	@$(RUN) -m pytest
+
+grade: setup ## grade one submission: make grade A=a1_tracer S=folder-or-zip [OUT=results.json] [SEED=7]
+	@$(RUN) -m autograder grade $(A) $(S) $(if $(OUT),--out $(OUT)) $(if $(SEED),--seed $(SEED))
+
+handouts: setup ## generate starter/ again from the solutions, tests and handouts
+	@$(RUN) -m autograder handouts
+
+check-sync: setup ## fail if starter/ is not what `make handouts` would write
+	@$(RUN) -m autograder handouts --check
+
+validate: setup ## prove that the tests are right: make validate [A=a1_tracer]
+	@$(RUN) -m autograder validate $(A)
+
+lint: setup ## ruff and mypy
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(RUN) -m mypy
+
+lock: ## compile requirements/*.in to hashed lock files (needs uv)
+	@for name in worker grader dev; do \
+	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --custom-compile-command "make lock" requirements/$$name.in -o requirements/$$name.txt; done
+
+clean: ## remove environments and everything that was made
+	rm -rf .venv .venv-* dist results .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,62 @@
+"""Bucketing: pad ragged data to a few lengths, so that jit traces a few times.
+
+Each new shape is traced anew. Sentences come in every length; padded to the next of a few
+chosen lengths (the buckets) they come in a few, and there are at most as many traces. The
+padding must not change a result: a mask says what is data, and means count that alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import numpy_api
+from .core import aval_of
+
+
+def pad_to_bucket(
+    rows: Sequence[Any], lengths: Sequence[int], fill: float = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stack ragged rows, padded to the smallest of `lengths` that holds the longest row.
+
+    `rows`: arrays that differ in their first axis only, `[n_i, ...]`. Returns the data
+    `[len(rows), length, ...]`, `fill` in the padding, and the mask `bool[len(rows), length]`,
+    True where there is data. Raises ValueError for no rows, and for a row that is longer than
+    every bucket.
+    """
+    arrays = [np.asarray(row) for row in rows]
+    if not arrays:
+        raise ValueError("pad_to_bucket needs at least one row; an empty batch has no shape.")
+    ### BEGIN SOLUTION a1.3: choose the bucket, copy the rows, mark them in the mask
+    longest = max(len(array) for array in arrays)
+    fitting = [length for length in lengths if length >= longest]
+    if not fitting:
+        raise ValueError(
+            f"A row has length {longest}, but the longest bucket is {max(lengths, default=0)}; "
+            f"add a longer bucket or cut the row."
+        )
+    length = min(fitting)
+    data = np.full((len(arrays), length, *arrays[0].shape[1:]), fill, np.result_type(*arrays))
+    mask = np.zeros((len(arrays), length), np.bool_)
+    for number, array in enumerate(arrays):
+        data[number, : len(array)] = array
+        mask[number, : len(array)] = True
+    return data, mask
+    ### END SOLUTION
+
+
+def masked_mean(values: Any, mask: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """The mean of the values where the mask holds, over `axis` (None: all).
+
+    `values`: `[*mask.shape, ...]`; axes of `values` beyond the mask's are masked as a whole.
+    Values in the padding do not matter, not even nan. A mean over no value is 0.
+    """
+    ### BEGIN SOLUTION a1.3: select the values, then sum and count
+    values_rank, mask_shape = len(aval_of(values).shape), aval_of(mask).shape
+    mask = numpy_api.reshape(mask, mask_shape + (1,) * (values_rank - len(mask_shape)))
+    total = numpy_api.sum(numpy_api.where(mask, values, 0.0), axis)
+    count = numpy_api.sum(numpy_api.where(mask, numpy_api.ones_like(values), 0.0), axis)
+    return numpy_api.divide(total, numpy_api.maximum(count, 1.0))
+    ### END SOLUTION

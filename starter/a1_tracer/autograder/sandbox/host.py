@@ -1,0 +1,283 @@
+"""The trusted end of the sandbox: starts the zygote, talks to workers, holds the clock and the scales."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from autograder import wire
+from autograder.faults import GraderFault, WorkerStopped
+from autograder.sandbox.limits import MEBIBYTE, Defences, Limits
+from autograder.sandbox.zygote import Setup
+
+_FIRST_UID, _LAST_UID = 20_000, 59_999
+_TICK = 0.05
+_START_SECONDS = 60.0
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"} | dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
+
+
+class Output:
+    """What a worker printed: the first and the last half of the limit, with a count of what was cut."""
+
+    def __init__(self, limit: int) -> None:
+        self.half = limit // 2
+        self.head, self.tail, self.total = bytearray(), bytearray(), 0
+
+    def add(self, data: bytes) -> None:
+        """Keep what fits."""
+        self.total += len(data)
+        room = max(self.half - len(self.head), 0)
+        self.head += data[:room]
+        self.tail += data[room:]
+        del self.tail[: -self.half]
+
+    def text(self) -> str:
+        """The output as text: undecodable bytes replaced, NULs shown."""
+        cut = self.total - len(self.head) - len(self.tail)
+        gap = f"\n… {cut:,} bytes left out …\n".encode() if cut else b""
+        return bytes(self.head + gap + self.tail).decode("utf-8", "replace").replace("\0", "\u2400")
+
+
+class Worker:
+    """One forked process with the student's code, for one test."""
+
+    def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
+        self.limits, self._sandbox = limits, sandbox
+        self.output = Output(limits.output_kib * 1024)
+        self.seconds_left = limits.seconds
+        ours, theirs = socket.socketpair()
+        read_end, write_end = os.pipe()
+        os.set_blocking(read_end, False)
+        self._socket, self._output_fd = ours, read_end
+        try:
+            request = {"act": "fork", "limits": msgspec.to_builtins(limits)}
+            self.pid: int = sandbox.command(request, [theirs.fileno(), write_end])["pid"]
+        finally:
+            theirs.close()
+            os.close(write_end)
+
+    def ask(self, payload: bytes) -> bytes:
+        """Send a request and wait for the frame that answers it. Raises `WorkerStopped`."""
+        started = time.monotonic()
+        deadline = started + self.seconds_left
+        self._socket.settimeout(max(self.seconds_left, 0.001))
+        try:
+            try:
+                wire.send_frame(self._socket, payload)
+            except OSError:
+                pass  # It died or does not listen; receiving says which.
+            return wire.receive_frame(
+                lambda count: self._receive(count, deadline), self.limits.answer_mib * MEBIBYTE
+            )
+        except EOFError:
+            raise self._stopped() from None
+        except wire.WireError as error:
+            raise WorkerStopped("answer", f"The answer could not be read: {error}.") from None
+        finally:
+            self.seconds_left -= time.monotonic() - started
+
+    def _receive(self, count: int, deadline: float) -> bytes:
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise WorkerStopped("time", f"No answer within {self.limits.seconds:g} seconds.")
+            ready, _, _ = select.select([self._socket, self._output_fd], [], [], min(left, _TICK))
+            if self._output_fd in ready:
+                self._drain()
+            if self._socket in ready:
+                try:
+                    return self._socket.recv(count)
+                except OSError:
+                    return b""
+            if not ready:
+                self._weigh()
+
+    def _drain(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(16):
+                data = os.read(self._output_fd, 1 << 16)
+                if not data:
+                    break
+                self.output.add(data)
+
+    def _weigh(self) -> None:
+        """Shared mappings escape RLIMIT_DATA, so the resident size is watched from here too."""
+        if not self._sandbox.defences.memory_watch:
+            return
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+            if pages * os.sysconf("SC_PAGE_SIZE") > (self.limits.memory_mib + 64) * MEBIBYTE:
+                raise self._out_of_memory()
+
+    def _out_of_memory(self) -> WorkerStopped:
+        return WorkerStopped("memory", f"More than {self.limits.memory_mib} MiB of memory were used.")
+
+    def _stopped(self) -> WorkerStopped:
+        status = self.close()
+        if status is None or status == 0:
+            how = "ended the process before answering (os._exit, or a closed descriptor?)"
+            return WorkerStopped("exit", f"Your code {how}.")
+        if status == 97:
+            raise GraderFault(f"a worker could not start: {self.output.text().strip()[-500:]}")
+        if status > 0:
+            return WorkerStopped("exit", f"Your code ended the process with exit code {status}.")
+        name = signal.Signals(-status).name
+        return WorkerStopped("signal", f"The process was killed by {name} (a crash, or out of memory?).")
+
+    def close(self) -> int | None:
+        """End the worker and everything of its user; returns its exit code if it ended by itself."""
+        if self.pid < 0:
+            return None
+        self._drain()
+        self._socket.close()
+        status = self._sandbox.command({"act": "end", "pid": self.pid})["status"]
+        self._drain()
+        os.close(self._output_fd)
+        self.pid = -1
+        return status
+
+
+class Sandbox:
+    """A zygote on a work folder. `contained` says whether workers get a user of their own."""
+
+    def __init__(
+        self,
+        python: Path,
+        work: Path,
+        scratch: Path,
+        private: Iterable[Path] = (),
+        defences: Defences | None = None,
+        preload: Iterable[str] = (),
+    ) -> None:
+        self.defences = defences or Defences()
+        self._uid_lock: int | None = None
+        uid = self._claim_uid() if os.geteuid() == 0 and self.defences.uid else None
+        self.contained = uid is not None
+        if self.contained:
+            close_to_others(private)
+        scratch.chmod(0o711)
+        setup = Setup(str(work), str(scratch), uid, readable_folders(python), self.defences, list(preload))
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = ours
+        try:
+            self._process = subprocess.Popen(
+                [str(python), "-I", "-B", str(Path(__file__).with_name("zygote.py")), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env=_ENVIRONMENT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise GraderFault(f"the worker's Python could not be started: {error}") from error
+        finally:
+            theirs.close()
+        self._control.settimeout(_START_SECONDS)
+        self._control.send(msgspec.msgpack.encode(msgspec.to_builtins(setup)))
+        self.in_force: list[str] = self._reply()["in_force"]
+
+    def _claim_uid(self) -> int:
+        """A user id that no account and no other grading run on this machine has."""
+        import pwd
+
+        taken = {entry.pw_uid for entry in pwd.getpwall()}
+        folder = Path("/run/lock/tpulab-uids")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for uid in range(_FIRST_UID, _LAST_UID):
+            if uid in taken:
+                continue
+            fd = os.open(folder / str(uid), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(fd)
+                continue
+            self._uid_lock = fd
+            return uid
+        raise GraderFault("no free user id is left for a worker")
+
+    def command(self, request: dict[str, Any], descriptors: list[int] | None = None) -> dict[str, Any]:
+        """Have the zygote do something. Raises `GraderFault` if it does not."""
+        try:
+            self._control.settimeout(_START_SECONDS)
+            payload = [msgspec.msgpack.encode(request)]
+            socket.send_fds(self._control, payload, descriptors or [])
+        except OSError as error:
+            raise GraderFault(f"the sandbox's zygote is gone: {error}") from error
+        return self._reply()
+
+    def _reply(self) -> dict[str, Any]:
+        try:
+            message = self._control.recv(1 << 16)
+        except OSError as error:
+            raise GraderFault(f"the sandbox's zygote does not answer: {error}") from error
+        if not message:
+            self._process.wait()
+            stderr = self._process.stderr.read().decode("utf-8", "replace") if self._process.stderr else ""
+            raise GraderFault(f"the sandbox's zygote ended: {stderr.strip()[-800:]}")
+        return msgspec.msgpack.decode(message)
+
+    @property
+    def pid(self) -> int:
+        """The zygote's process id."""
+        return self._process.pid
+
+    def open(self, limits: Limits) -> Worker:
+        """A fresh worker."""
+        return Worker(self, limits)
+
+    def close(self) -> None:
+        """End the zygote."""
+        self._control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+        if self._uid_lock is not None:
+            os.close(self._uid_lock)
+            self._uid_lock = None
+
+
+def readable_folders(python: Path) -> list[str]:
+    """What a worker's interpreter may need to read: its environment, its base, the system's libraries."""
+    code = "import sys, sysconfig; print(sys.prefix, sys.base_prefix, sysconfig.get_path('stdlib'), sep='\\n')"
+    try:
+        found = subprocess.run(
+            [str(python), "-I", "-c", code], capture_output=True, text=True, check=True, env=_ENVIRONMENT
+        ).stdout.split("\n")
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise GraderFault(f"the worker's Python {python.name} does not run: {error}") from error
+    prefix, base, stdlib = found[:3]
+    folders = [prefix, stdlib, "/usr/lib", "/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache", "/dev/urandom"]
+    return folders if base in ("/usr", "/") else [*folders, base]
+
+
+def close_to_others(folders: Iterable[Path]) -> None:
+    """Take the permissions of group and others off folders that a worker must not read."""
+    for folder in folders:
+        if folder.exists():
+            folder.chmod(folder.stat().st_mode & 0o700)
+
+
+def runs_contained() -> bool:
+    """Whether this process can give workers a user of their own."""
+    return sys.platform == "linux" and os.geteuid() == 0

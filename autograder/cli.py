@@ -19,6 +19,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="autograder", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     _add_grade(commands)
+    commands.add_parser("demo", help="grade three samples of each assignment").set_defaults(run=_demo)
+    command = commands.add_parser("handouts", help="generate starter/ and the students' zips in dist/")
+    command.add_argument("--check", action="store_true", help="only say what would change")
+    command.set_defaults(run=_handouts)
+    command = commands.add_parser("validate", help="prove that an assignment's tests are right")
+    command.add_argument("assignment", nargs="*")
+    command.set_defaults(run=_validate)
     options = parser.parse_args(arguments)
     try:
         return options.run(options)
@@ -54,3 +61,42 @@ def _grade(options: argparse.Namespace) -> int:
         report.write(report.gradescope(graded), options.out)
     print_graded(Console(), assignment.facts, graded)
     return VERDICT
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from autograder import demo
+
+    return VERDICT if demo.run(Console()) else FAULT
+
+
+def _handouts(options: argparse.Namespace) -> int:
+    from autograder import bundle, handout
+
+    problems = []
+    for name in project.names():
+        assignment = project.Assignment(name)
+        if options.check:
+            problems += [f"starter/{name}: {problem}" for problem in handout.check(assignment)]
+            continue
+        made = handout.files(assignment)
+        handout.write(assignment)
+        target = project.ROOT / "dist" / f"{name}.zip"
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(bundle.zip_bytes({f"{name}/{file}": content for file, content in made.items()}))
+        print(f"starter/{name}: {len(made)} files; dist/{name}.zip: {target.stat().st_size // 1024} KiB")
+    for problem in problems:
+        print(f"{problem}; run `make handouts`", file=sys.stderr)
+    return FAULT if problems else VERDICT
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from autograder import validate
+
+    failed = 0
+    for name in options.assignment or project.names():
+        for proof in validate.proofs(project.Assignment(name)):
+            failed += not proof.holds
+            mark = "ok  " if proof.holds else "FAIL"
+            print(f"{mark} {name} {proof.kind}: {proof.claim}{'' if proof.holds else f' -- {proof.problem}'}", flush=True)
+    print(f"{failed} proofs failed" if failed else "every proof holds")
+    return FAULT if failed else VERDICT

@@ -20,6 +20,7 @@ import pytest
 from autograder import intake, results
 from autograder.faults import GraderFault, WorkerStopped
 from autograder.kit import probe
+from autograder.kit.answers import Answers
 from autograder.kit.plugin import Grading
 from autograder.kit.student import SandboxedStudent
 from autograder.kit.verdicts import Ended, Verdict
@@ -99,6 +100,7 @@ def grade(
                 seconds=facts.worker.total_seconds,
                 progress=progress,
             )
+            run.answers = Answers(taken.files.get(facts.notebook) if facts.notebook else None)
             _run_checks(assignment, run)
         finally:
             sandbox.close()

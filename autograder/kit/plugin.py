@@ -21,6 +21,7 @@ import pytest
 from autograder import evidence, manifest, results
 from autograder.faults import GraderFault
 from autograder.kit import random_programs, verdicts
+from autograder.kit.answers import Answers
 from autograder.kit.imports import ImportGuard
 from autograder.kit.student import LocalStudent, SandboxedStudent, Student
 from autograder.kit.table import points_table
@@ -57,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(guard.remove)
         grading = Grading(facts, seed, lambda limits: LocalStudent(root, facts.package))
     grading.local = True
+    notebook = root / facts.notebook if facts.notebook else None
+    grading.answers = Answers(notebook.read_bytes() if notebook and notebook.is_file() else None)
     config.pluginmanager.register(grading, "tpulab")
 
 
@@ -76,6 +79,13 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     return np.random.default_rng([grading.seed, zlib.crc32(request.node.name.encode())])
 
 
+@pytest.fixture
+def answers(request: pytest.FixtureRequest) -> Answers:
+    """What the student wrote into the notebook's answer cells."""
+    grading: Grading = request.config.pluginmanager.get_plugin("tpulab")
+    return grading.answers
+
+
 class Grading:
     """One run of an assignment's tests: orders them, records what came of each, reports at the end."""
 
@@ -93,6 +103,7 @@ class Grading:
         self.cases: list[results.Case] = []
         self.fault: str | None = None
         self.local = False
+        self.answers = Answers(None)
         self.students: dict[str, Student] = {}
 
     def student_for(self, item: pytest.Item) -> Student:

@@ -65,15 +65,11 @@ def backward_pass(jaxpr: Jaxpr, environment: Environment, out_cts: Sequence[Any]
         operand_cts = VJP_RULES[eqn.primitive](ct, out, *operands, **eqn.params)
         for atom, operand_ct in zip(eqn.invars, operand_cts, strict=True):
             send(atom, operand_ct)
-    return [
-        cts[var] if var in cts else np.zeros(var.aval.shape, var.aval.dtype) for var in jaxpr.invars
-    ]
+    return [cts[var] if var in cts else np.zeros(var.aval.shape, var.aval.dtype) for var in jaxpr.invars]
     ### END SOLUTION
 
 
-def vjp(
-    function: Callable[..., Any], *primals: Any
-) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The result of `function(*primals)`, and the function that pulls a cotangent back.
 
     `primals`: pytrees of f32 or f64 arrays. The second result takes a cotangent of the
@@ -118,9 +114,7 @@ def _checked_cotangents(jaxpr: Jaxpr, structure: TreeDef, cotangent: Any) -> lis
             raise GradientError("cotangent", aval_of(leaf))
         if type(leaf) in (int, float) and atom.aval.shape:
             raise GradientError("cotangent", aval_of(leaf))
-    return [
-        as_array(leaf, atom.aval.dtype) for atom, leaf in zip(jaxpr.outvars, leaves, strict=True)
-    ]
+    return [as_array(leaf, atom.aval.dtype) for atom, leaf in zip(jaxpr.outvars, leaves, strict=True)]
 
 
 def value_and_grad(

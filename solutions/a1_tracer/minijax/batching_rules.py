@@ -29,8 +29,8 @@ def elementwise_rule(eqn: Eqn, size: int, values: Sequence[Any], mapped: Sequenc
     ### BEGIN SOLUTION a1.5: align the mapped operands of lower rank
     rank = len(eqn.outvar.aval.shape)
     aligned = [
-        _with_rank(value, rank + 1) if is_mapped else value
-        for value, is_mapped in zip(values, mapped, strict=True)
+        _with_rank(value, rank + 1) if is_mapped and len(atom.aval.shape) < rank else value
+        for atom, value, is_mapped in zip(eqn.invars, values, mapped, strict=True)
     ]
     return bind(eqn.primitive, *aligned, **eqn.params)
     ### END SOLUTION

@@ -16,9 +16,7 @@ from . import numpy_api
 from .core import aval_of
 
 
-def pad_to_bucket(
-    rows: Sequence[Any], lengths: Sequence[int], fill: float = 0
-) -> tuple[np.ndarray, np.ndarray]:
+def pad_to_bucket(rows: Sequence[Any], lengths: Sequence[int], fill: float = 0) -> tuple[np.ndarray, np.ndarray]:
     """Stack ragged rows, padded to the smallest of `lengths` that holds the longest row.
 
     `rows`: arrays that differ in their first axis only, `[n_i, ...]`. Returns the data

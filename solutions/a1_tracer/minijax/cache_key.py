@@ -75,9 +75,7 @@ class KeyDifference:
         return f"{self.part} of {self.argument}: cached {self.cached}, given {self.given}"
 
 
-def key_differences(
-    cached: CacheKey, given: CacheKey, paths: Sequence[str]
-) -> tuple[KeyDifference, ...]:
+def key_differences(cached: CacheKey, given: CacheKey, paths: Sequence[str]) -> tuple[KeyDifference, ...]:
     """All differences between two keys; `paths` names the leaves of `given`.
 
     Leaves are compared one by one only if the structures agree.
@@ -98,9 +96,7 @@ def key_differences(
     ### END SOLUTION
 
 
-def _static_differences(
-    cached: dict[Label, Hashable], given: dict[Label, Hashable]
-) -> Iterator[KeyDifference]:
+def _static_differences(cached: dict[Label, Hashable], given: dict[Label, Hashable]) -> Iterator[KeyDifference]:
     for label in sorted(cached.keys() | given.keys(), key=str):
         old, new = cached.get(label), given.get(label)
         if old != new:

@@ -127,8 +127,7 @@ def captures_tracer(jaxpr: Jaxpr) -> bool:
     """
     operands = [atom for eqn in jaxpr.eqns for atom in eqn.invars]
     return any(
-        isinstance(atom, Literal) and isinstance(atom.value, Tracer)
-        for atom in (*operands, *jaxpr.outvars)
+        isinstance(atom, Literal) and isinstance(atom.value, Tracer) for atom in (*operands, *jaxpr.outvars)
     )
 
 
@@ -225,7 +224,5 @@ def jit(
     The result has `cache_stats()`, `cache_clear()` and `explain_cache_miss(...)`.
     """
     if function is None:
-        return lambda later: jit(
-            later, static_argnums=static_argnums, static_argnames=static_argnames
-        )
+        return lambda later: jit(later, static_argnums=static_argnums, static_argnames=static_argnames)
     return JittedFunction(function, StaticSpec(function, static_argnums, static_argnames))

@@ -133,10 +133,10 @@ class Operators:
 
     # Comparison. eq and gt are primitives, the rest is made of them.
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         return self._bind("eq", self, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         return self._bind("select", self._bind("eq", self, other), False, True)
 
     def __gt__(self, other: Any) -> Any:

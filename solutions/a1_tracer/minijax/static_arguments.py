@@ -28,9 +28,7 @@ class Call:
     _template: tuple[Any, ...]  # positional arguments, a label's _Static or None for data
     _keywords: dict[str, Any]  # static arguments that were passed by name
 
-    def invoke(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def invoke(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function with these static values and other data of the same structure."""
         data = iter(args)
         positional = [next(data) if entry is None else entry[0] for entry in self._template]

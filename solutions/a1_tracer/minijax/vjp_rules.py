@@ -29,6 +29,8 @@ def unbroadcast(ct: Any, aval: ShapedArray) -> Any:
     becomes the operand's, if that is a float. Already the right type: returned as it is.
     """
     ### BEGIN SOLUTION a1.4: sum the added axes, then the stretched ones; convert the dtype
+    if aval_of(ct) == aval:
+        return ct
     added = len(aval_of(ct).shape) - len(aval.shape)
     if added:
         ct = bind("reduce_sum", ct, axis=tuple(range(added)), keepdims=False)

@@ -43,6 +43,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowed_imports: list[str]
     worker: WorkerNeeds = WorkerNeeds()
     notebook: str | None = None
+    paper_seed: int = 0
     support: list[str] = []
 
     def part(self, number: str) -> Part:

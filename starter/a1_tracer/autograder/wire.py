@@ -40,6 +40,9 @@ _DTYPES = {
     np.dtype(getattr(ml_dtypes, name)).name: np.dtype(getattr(ml_dtypes, name))
     for name in "bfloat16 float8_e4m3fn float8_e5m2 int4 uint4".split()
 }
+_array_encoder = msgspec.msgpack.Encoder()
+_array_decoder = msgspec.msgpack.Decoder(tuple[str, list[int], bytes])
+_function_decoder = msgspec.msgpack.Decoder(travel.Packed)
 
 
 class WireError(ValueError):
@@ -52,7 +55,7 @@ def _encode_array(array: np.ndarray) -> msgspec.msgpack.Ext:
     if name not in _DTYPES:
         raise WireError(f"an array of dtype {plain.dtype} is not plain data; allowed: {', '.join(_DTYPES)}")
     native = plain.astype(_DTYPES[name], copy=False)
-    return msgspec.msgpack.Ext(_ARRAY, msgspec.msgpack.encode([name, list(native.shape), native.tobytes()]))
+    return msgspec.msgpack.Ext(_ARRAY, _array_encoder.encode((name, native.shape, native.tobytes())))
 
 
 def _encode_other(value: Any) -> Any:
@@ -73,7 +76,7 @@ def _encode_other_or_function(value: Any) -> Any:
 
 
 def _decode_array(data: memoryview) -> np.ndarray:
-    name, shape, raw = msgspec.msgpack.decode(data, type=tuple[str, list[int], bytes])
+    name, shape, raw = _array_decoder.decode(data)
     if name not in _DTYPES:
         raise WireError(f"unknown array dtype {name[:40]!r}")
     if len(shape) > MAX_RANK or any(not 0 <= n < 2**31 for n in shape):
@@ -91,7 +94,7 @@ def _decode_data(code: int, data: memoryview) -> Any:
 
 def _decode_data_or_function(code: int, data: memoryview) -> Any:
     if code == _FUNCTION:
-        return travel.unpack(msgspec.msgpack.decode(data, type=travel.Packed))
+        return travel.unpack(_function_decoder.decode(data))
     return _decode_data(code, data)
 
 

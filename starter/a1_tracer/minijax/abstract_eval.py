@@ -92,9 +92,7 @@ def comparison_rule(primitive: str, x: ShapedArray, y: ShapedArray) -> ShapedArr
     raise NotImplementedError("a1.1: broadcast the shapes; the dtype is bool")
 
 
-def select_rule(
-    primitive: str, pred: ShapedArray, on_true: ShapedArray, on_false: ShapedArray
-) -> ShapedArray:
+def select_rule(primitive: str, pred: ShapedArray, on_true: ShapedArray, on_false: ShapedArray) -> ShapedArray:
     """select, broadcasting all three. Raises ShapeError; DTypeError for a pred that is not bool."""
     # about 4 lines
     raise NotImplementedError("a1.1: pred is bool; broadcast three shapes, promote the branches' dtypes")
@@ -124,9 +122,7 @@ def reshape_rule(primitive: str, x: ShapedArray, *, shape: Shape) -> ShapedArray
     raise NotImplementedError("a1.1: the number of elements must stay")
 
 
-def broadcast_rule(
-    primitive: str, x: ShapedArray, *, shape: Shape, broadcast_dimensions: Shape
-) -> ShapedArray:
+def broadcast_rule(primitive: str, x: ShapedArray, *, shape: Shape, broadcast_dimensions: Shape) -> ShapedArray:
     """broadcast: axis i of x becomes axis broadcast_dimensions[i] of the result.
 
     The other axes of the result repeat x, and an axis of size 1 is stretched.
@@ -170,7 +166,7 @@ RULES: dict[str, Callable[..., ShapedArray]] = {
 
 
 def abstract_eval(primitive: str, *avals: ShapedArray, **params: Any) -> ShapedArray:
-    """The type of a primitive's result.
+    """The type of a primitive's result. Params must be hashable: tuples, not lists.
 
     Raises ShapeError or DTypeError, naming the primitive and all operands, for a call that
     is not valid, and KeyError for a name that is no primitive. Results are remembered: a

@@ -11,19 +11,16 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .errors import DTypeError, JaxprError, ShapeError
 
 # The dtypes of minijax, lowest first: a mixed operation has the dtype of its highest operand.
-DTYPES: tuple[np.dtype, ...] = tuple(
-    np.dtype(name) for name in ("bool", "int32", "int64", "float32", "float64")
-)
-DTYPE_NAMES: dict[np.dtype, str] = dict(
-    zip(DTYPES, ("bool", "i32", "i64", "f32", "f64"), strict=True)
-)
+DTYPES: tuple[np.dtype, ...] = tuple(np.dtype(name) for name in ("bool", "int32", "int64", "float32", "float64"))
+DTYPE_NAMES: dict[np.dtype, str] = dict(zip(DTYPES, ("bool", "i32", "i64", "f32", "f64"), strict=True))
 # A Python scalar alone (no array beside it) has the dtype of its type.
 PYTHON_SCALARS: dict[type, np.dtype] = {bool: DTYPES[0], int: DTYPES[1], float: DTYPES[3]}
 
@@ -35,7 +32,7 @@ class ShapedArray:
     given as anything `np.dtype` accepts. Raises DTypeError for a dtype outside `DTYPES`.
     """
 
-    __slots__ = ("shape", "dtype", "_hash")
+    __slots__ = ("_hash", "dtype", "shape")
     shape: tuple[int, ...]
     dtype: np.dtype
 
@@ -81,26 +78,27 @@ def is_float(aval: ShapedArray) -> bool:
     return aval.dtype.kind == "f"
 
 
+# Programs meet the same few types again and again: looking one up is faster than making it.
+_shaped_array = lru_cache(maxsize=4096)(ShapedArray)
+
+
 def aval_of(value: Any) -> ShapedArray:
     """The abstract value of an array, a NumPy or Python scalar, a tracer, or an aval itself.
 
     A Python bool, int or float alone is `bool[]`, `i32[]` or `f32[]`. Raises DTypeError for
     anything else.
     """
-    if isinstance(value, np.ndarray | np.generic):
-        return ShapedArray(value.shape, value.dtype)
-    if isinstance(value, ShapedArray):
-        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _shaped_array(value.shape, value.dtype)
     if type(value) in PYTHON_SCALARS:
-        return ShapedArray((), PYTHON_SCALARS[type(value)])
-    aval = getattr(value, "aval", None)
+        return _shaped_array((), PYTHON_SCALARS[type(value)])
+    aval = value if isinstance(value, ShapedArray) else getattr(value, "aval", None)
     if isinstance(aval, ShapedArray):
         return aval
     raise DTypeError(
         "array",
         (type(value).__name__,),
-        "an array or a number is needed; give configuration as a static argument of jit, "
-        "but this was given",
+        "an array or a number is needed; give configuration as a static argument of jit, but this was given",
     )
 
 
@@ -132,7 +130,7 @@ class Literal:
     The array is kept, not copied: minijax treats arrays as immutable.
     """
 
-    __slots__ = ("value", "aval")
+    __slots__ = ("aval", "value")
 
     def __init__(self, value: Any) -> None:
         self.aval = aval_of(value)
@@ -151,8 +149,7 @@ class Literal:
 Atom = Var | Literal
 
 
-@dataclass(frozen=True, slots=True)
-class Eqn:
+class Eqn(NamedTuple):
     """One equation, `outvar = primitive[params](invars)`. A primitive has one result."""
 
     primitive: str
@@ -211,8 +208,7 @@ def _lines(jaxpr: Jaxpr) -> Iterator[str]:
 def _params(params: dict[str, Any]) -> str:
     """`[axis=-1 keepdims=False]`, or nothing when there are none."""
     shown = (
-        f"{name}={DTYPE_NAMES[value] if isinstance(value, np.dtype) else value}"
-        for name, value in params.items()
+        f"{name}={DTYPE_NAMES[value] if isinstance(value, np.dtype) else value}" for name, value in params.items()
     )
     return f"[{' '.join(shown)}]" if params else ""
 

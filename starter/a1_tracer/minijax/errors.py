@@ -25,9 +25,7 @@ class ShapeError(TypeError):
     kept as a tuple of str such as `"f32[4,3]"`. `reason`: what does not fit.
     """
 
-    def __init__(
-        self, primitive: str, avals: Iterable[object], reason: str = "the shapes do not fit"
-    ) -> None:
+    def __init__(self, primitive: str, avals: Iterable[object], reason: str = "the shapes do not fit") -> None:
         self.primitive = primitive
         self.avals = tuple(str(aval) for aval in avals)
         self.reason = reason
@@ -40,13 +38,19 @@ class DTypeError(TypeError):
     Fields as in `ShapeError`; `primitive` may also name a function such as `make_jaxpr`.
     """
 
-    def __init__(
-        self, primitive: str, avals: Iterable[object], reason: str = "the dtypes do not fit"
-    ) -> None:
+    def __init__(self, primitive: str, avals: Iterable[object], reason: str = "the dtypes do not fit") -> None:
         self.primitive = primitive
         self.avals = tuple(str(aval) for aval in avals)
         self.reason = reason
         super().__init__(f"{primitive}: {reason}: {_list(self.avals)}")
+
+
+# What else to say, by the operation that Python asked for.
+_ADVICE = {
+    "__array__": " If NumPy asked, use the minijax function of the same name.",
+    "indexing": " To pick elements, multiply by a mask and sum, or use dot with a one-hot row.",
+    "iteration": " To work on all rows at once, use vmap or a reduction.",
+}
 
 
 class ConcretizationError(TypeError):
@@ -65,15 +69,8 @@ class ConcretizationError(TypeError):
             f"While tracing {function}, {operation} was asked of {value}, which stands for any "
             f"array of its shape and dtype and holds no data. Two ways out: choose between "
             f"computed values with minijax.where, or, if the value is configuration, make it "
-            f"a static argument of jit (static_argnums, static_argnames)."
-            + self._ADVICE.get(operation, "")
+            f"a static argument of jit (static_argnums, static_argnames)." + _ADVICE.get(operation, "")
         )
-
-    _ADVICE = {
-        "__array__": " If NumPy asked, use the minijax function of the same name.",
-        "indexing": " To pick elements, multiply by a mask and sum, or use dot with a one-hot row.",
-        "iteration": " To work on all rows at once, use vmap or a reduction.",
-    }
 
 
 class LeakedTracerError(RuntimeError):

@@ -10,10 +10,8 @@ import os
 import sys
 from types import CodeType
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
-_OWN_FILES = frozenset(
-    os.path.join(_HERE, name) for name in os.listdir(_HERE) if name.endswith(".py")
-)
+_HERE = os.path.dirname(__file__)
+_OWN_FILES = frozenset(os.path.join(_HERE, name) for name in os.listdir(_HERE or ".") if name.endswith(".py"))
 
 Source = tuple[CodeType, int] | None
 
@@ -29,8 +27,8 @@ def caller() -> Source:
 
 
 def definition(function: object) -> Source:
-    """The first line of a function; None for callables not written in Python."""
-    code = getattr(function, "__code__", None)
+    """The first line of a user's function; None for callables not written in Python."""
+    code = getattr(_innermost(function), "__code__", None)
     return (code, 0) if isinstance(code, CodeType) else None
 
 
@@ -48,4 +46,12 @@ def location(source: Source) -> str:
 
 def function_name(function: object) -> str:
     """The name to call a function by in messages."""
-    return str(getattr(function, "__name__", type(function).__name__))
+    innermost = _innermost(function)
+    return str(getattr(innermost, "__name__", type(innermost).__name__))
+
+
+def _innermost(function: object) -> object:
+    """The user's function inside the wrappers that transformations put around it."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function

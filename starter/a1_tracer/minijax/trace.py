@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, NoReturn
 
 import numpy as np
@@ -35,7 +35,7 @@ from .source_info import Source, caller, definition, function_name, location
 class Trace:
     """One recording. `level`: how many traces enclose it. `open`: until the function returns."""
 
-    __slots__ = ("level", "function", "eqns", "open")
+    __slots__ = ("eqns", "function", "level", "open")
 
     def __init__(self, level: int, function: str) -> None:
         self.level = level
@@ -60,7 +60,7 @@ class Trace:
 class Tracer(Operators):
     """Stands for any array of its type while `trace` is open; `var` is its name there."""
 
-    __slots__ = ("trace", "var", "aval", "source")
+    __slots__ = ("aval", "source", "trace", "var")
 
     def __init__(self, trace: Trace, var: Var, source: Source) -> None:
         self.trace = trace
@@ -111,11 +111,15 @@ Tracer._bind = staticmethod(bind)
 
 def with_dtypes(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands with Python scalars made into arrays, of the dtypes that the others imply."""
-    dtypes = [aval_of(x).dtype for x in operands if type(x) not in PYTHON_SCALARS]
+    arrays = [x for x in operands if type(x) not in PYTHON_SCALARS]
+    dtypes = [x.dtype if isinstance(x, Tracer) else aval_of(x).dtype for x in arrays]
     return tuple(
-        np.asarray(x, scalar_dtype(type(x), *dtypes)) if type(x) in PYTHON_SCALARS else x
-        for x in operands
+        [np.asarray(x, _scalar_dtype(type(x), *dtypes)) if type(x) in PYTHON_SCALARS else x for x in operands]
     )
+
+
+# It is asked the same few questions again and again.
+_scalar_dtype: Callable[..., np.dtype] = lru_cache(maxsize=256)(scalar_dtype)
 
 
 def trace_flat(

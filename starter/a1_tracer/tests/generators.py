@@ -110,3 +110,33 @@ def run_program(xp, steps, x):
 def normal(rng: np.random.Generator, *shape: int, dtype: str = "float64") -> np.ndarray:
     """A normally distributed array."""
     return rng.normal(size=shape).astype(dtype)
+
+
+def nll(xp, x, y, w1, b1, w2):
+    """Cross-entropy of a two-layer network, for one sample `x[D], y[C]` or a batch. Travels."""
+    h = xp.tanh(x @ w1 + b1)
+    z = h @ w2
+    z = z - xp.max(z, axis=-1, keepdims=True)
+    logp = z - xp.log(xp.sum(xp.exp(z), axis=-1, keepdims=True))
+    return -xp.mean(xp.sum(y * logp, axis=-1))
+
+
+def network(rng: np.random.Generator, batch: int, d: int = 4, h: int = 8, c: int = 3) -> dict[str, np.ndarray]:
+    """Parameters and a batch for `nll`: x[batch, d], one-hot y[batch, c], w1[d, h], b1[h], w2[h, c]."""
+    return {
+        "x": rng.normal(size=(batch, d)),
+        "y": np.eye(c)[rng.integers(0, c, size=batch)],
+        "w1": rng.normal(size=(d, h)) / np.sqrt(d),
+        "b1": rng.normal(size=h) * 0.1,
+        "w2": rng.normal(size=(h, c)) / np.sqrt(h),
+    }
+
+
+def central_differences(function: Any, x: np.ndarray, step: float = 1e-5) -> np.ndarray:
+    """The gradient of a scalar function of one float64 array, by symmetric differences (error ~ step²)."""
+    gradient = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        shift = np.zeros_like(x)
+        shift[place] = step
+        gradient[place] = (function(x + shift) - function(x - shift)) / (2 * step)
+    return gradient

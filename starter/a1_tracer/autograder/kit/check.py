@@ -62,23 +62,34 @@ def array_type(got: np.ndarray, expected: np.ndarray, what: str = "the result") 
         fail(f"{what}: shape and dtype", expected=show.array_type(expected), got=show.array_type(got))
 
 
-def close(got: np.ndarray, expected: np.ndarray, *, ulps: float, what: str = "the result") -> None:
-    """Pass if shape and dtype agree and no value is further off than `ulps` units in the last place.
+def close(
+    got: np.ndarray,
+    expected: np.ndarray,
+    *,
+    ulps: float | None = None,
+    relative: float | None = None,
+    what: str = "the result",
+) -> None:
+    """Pass if shape and dtype agree and no value is further off than the tolerance.
 
-    A unit is the dtype's spacing at the largest expected magnitude, so `ulps` is the number of roundings
-    one allows: the length of the longest sum, times a small factor. Infinities and NaN must stand in the
-    same places. For integers and booleans the values must be equal. A tolerance that zeros would pass is
-    the test's fault and raises `GraderFault`.
+    Give either `ulps`, units in the last place of the dtype at the largest expected magnitude (so it is the
+    number of roundings one allows: the length of the longest sum, times a small factor), or `relative`, a
+    fraction of that magnitude (for oracles that are not exact themselves, such as central differences).
+    Infinities and NaN must stand in the same places. For integers and booleans the values must be equal. A
+    tolerance that zeros would pass is the test's fault and raises `GraderFault`.
     """
     array_type(got, expected, what)
     if expected.dtype.kind not in "fc":
         _places(got, expected, got != expected, what)
         return
+    if (ulps is None) == (relative is None):
+        raise GraderFault("check.close takes either `ulps` or `relative`")
+    fraction = ulps * float(np.finfo(expected.dtype).eps) if ulps is not None else relative
     finite = np.isfinite(expected)
     scale = float(np.abs(expected[finite]).max()) if finite.any() else 0.0
-    tolerance = ulps * float(np.finfo(expected.dtype).eps) * scale
+    tolerance = float(fraction or 0.0) * scale
     if scale and tolerance >= scale:
-        raise GraderFault(f"a tolerance of {ulps} ulps lets zeros pass")
+        raise GraderFault(f"a tolerance of {fraction:.3g} of the magnitude lets zeros pass")
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(got - expected) <= tolerance
     same = (got == expected) | (np.isnan(got) & np.isnan(expected))

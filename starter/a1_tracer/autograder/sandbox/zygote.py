@@ -186,40 +186,22 @@ def _reap(pid: int) -> int | None:
     return os.waitstatus_to_exitcode(status)
 
 
-def _processes_of(uid: int) -> list[int]:
-    found = []
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if os.stat(entry.path).st_uid == uid or _real_uid(entry.path) == uid:
-                    found.append(int(entry.name))
-    return found
-
-
-def _real_uid(folder: str) -> int:
-    """The real uid of a process; a process that is not dumpable shows root as its folder's owner."""
-    status = Path(folder, "status").read_text()
-    fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    return -1 if fields.get("State", "").strip().startswith("Z") else int(fields["Uid"].split()[0])
-
-
 def _kill_all_of(uid: int) -> None:
-    """Kill every process of a user at once, which no chain of forks can outrun, until none is left."""
-    for _ in range(50):
-        pid = os.fork()
-        if pid == 0:
-            with contextlib.suppress(BaseException):
-                os.setgroups([])
-                os.setresgid(uid, uid, uid)
-                os.setresuid(uid, uid, uid)
-                os.kill(-1, signal.SIGKILL)
-            os._exit(0)
-        os.waitpid(pid, 0)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        if not _processes_of(uid):
-            return
+    """Kill every process of a user at once, which no chain of forks can outrun, and wait for their end.
+
+    Orphans become children of the zygote (it is their subreaper), so "no child left" means none is left.
+    """
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            os.kill(-1, signal.SIGKILL)
+        os._exit(0)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
 
 
 def _wipe_shared_folders(uid: int) -> None:

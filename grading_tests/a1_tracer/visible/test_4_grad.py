@@ -1,0 +1,301 @@
+"""Part 4: gradients, by walking the jaxpr backwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cleanup
+import generators
+import judge
+import numpy as np
+import pytest
+from autograder.kit import check, given, hint, number, probe, weight
+from hypothesis import assume
+from hypothesis import strategies as st
+
+
+@probe
+def gradients(function, arguments, argnums) -> list[np.ndarray]:
+    """grad of a function by these arguments."""
+    import minijax
+    import numpy as np
+
+    found = minijax.grad(lambda *xs: function(minijax, *xs), argnums=tuple(argnums))(*arguments)
+    return [np.asarray(gradient) for gradient in found]
+
+
+def compare(student: Any, function: Any, arguments: list[np.ndarray], relative: float = 1e-6) -> None:
+    """Compare the gradients by every argument with central differences."""
+    got = student(gradients, function, arguments, list(range(len(arguments))))
+    for place, x in enumerate(arguments):
+
+        def alone(x: np.ndarray, place: int = place) -> Any:
+            return function(np, *arguments[:place], x, *arguments[place + 1 :])
+
+        want = generators.central_differences(alone, x)
+        check.close(got[place], want, relative=relative, what=f"the gradient by argument {place}")
+
+
+@probe
+def derivatives(which, x, count) -> list[float]:
+    """The derivatives of sin, or of -2·sin(x) + x, from the zeroth on."""
+    import minijax
+    import numpy as np
+
+    functions = {"sin": minijax.sin, "line": lambda x: -2.0 * minijax.sin(x) + x}
+    function, found = functions[which], []
+    for _ in range(count):
+        found.append(float(np.asarray(function(x))))
+        function = minijax.grad(function)
+    return found
+
+
+@number("4.1")
+@weight(2)
+@hint("grad(f) is an ordinary function made of primitives, so grad(grad(f)) needs nothing new. Handout, part 4.")
+def test_derivatives_of_derivatives(student):
+    """one to four derivatives of sin, and -2·sin(x) + x with its derivative, at 3"""
+    sin = np.array(student(derivatives, "sin", np.float64(3), 5)[1:])
+    check.close(sin, np.array([np.cos(3.0), -np.sin(3.0), -np.cos(3.0), np.sin(3.0)]), ulps=8, what="of sin at 3")
+    line = np.array(student(derivatives, "line", np.float64(3), 2))
+    check.close(line, np.array([2.7177599838802657, 2.979984993200891]), ulps=8, what="of -2·sin(x) + x at 3")
+
+
+def scalar_program(xp, steps, x):
+    """A random program, summed up."""
+    values = [x]
+    for name, *operands in steps:
+        a = [values[index] for index in operands]
+        if name in ("tanh", "sin", "cos"):
+            values.append(getattr(xp, name)(a[0]))
+        elif name == "neg":
+            values.append(-a[0])
+        elif name == "scale":
+            values.append(a[0] * 0.5 + 1.0)
+        elif name == "total":
+            values.append(a[0] * xp.tanh(xp.sum(a[0], axis=-1, keepdims=True)))
+        elif name == "add":
+            values.append(a[0] + a[1])
+        elif name == "sub":
+            values.append(a[0] - a[1])
+        else:
+            values.append(xp.tanh(a[0] * a[1]))
+    return xp.sum(values[-1])
+
+
+@probe
+def program_gradient(program, steps, x) -> np.ndarray:
+    """grad of a random program, written out as steps."""
+    import minijax
+    import numpy as np
+
+    return np.asarray(minijax.grad(lambda x: program(minijax, steps, x))(x))
+
+
+@number("4.2")
+@weight(4)
+@hint("Run one program backwards by hand: does every use of a variable send its cotangent?")
+@given(steps=generators.programs(), draw=st.integers(0, 2**31), examples=100)
+def test_gradients_of_random_programs(student, steps, draw):
+    """gradients of random programs agree with central differences"""
+    x = generators.normal(np.random.default_rng(draw), 2, 3)
+    want = generators.central_differences(lambda x: scalar_program(np, steps, x), x)
+    assume(np.abs(want).max() > 1e-3)
+    check.close(student(program_gradient, scalar_program, steps, x), want, relative=1e-6, what="the gradient")
+
+
+def arithmetic(xp, x, y):
+    """add, sub, mul, div with different operands."""
+    return xp.sum((x + 2.0 * y) * (x - y) / (y * y + 1.0))
+
+
+def functions(xp, x):
+    """exp, log, sqrt, tanh, sin, cos, neg."""
+    return xp.sum(xp.exp(-x) * xp.log(x + 3.0) + xp.sqrt(x + 2.5) * xp.tanh(x) - xp.sin(x) / xp.cos(x))
+
+
+def products(xp, a, b, v, w):
+    """dot of matrices and vectors, on either side."""
+    return xp.sum(a @ b) + (v @ b) @ w + xp.sum(xp.tanh(a @ v)) + v @ v
+
+
+def batched_products(xp, a, b):
+    """dot of a batch of matrices with one matrix."""
+    return xp.sum(xp.tanh(a @ b))
+
+
+def shapes(xp, x):
+    """transpose and reshape."""
+    scaled = xp.transpose(x) * 0.3
+    return xp.sum(xp.tanh(xp.reshape(scaled, (2, 6))) * xp.sin(xp.reshape(x, (2, 6))))
+
+
+def sums(xp, x):
+    """reduce_sum along axes, kept and dropped."""
+    rows = xp.sum(x, axis=1, keepdims=True) * xp.sum(x * x, axis=0)
+    return xp.sum(xp.tanh(0.1 * rows)) + xp.sum(xp.sum(x, axis=(0, -1)) * 2.0)
+
+
+def maxima(xp, x):
+    """reduce_max along axes."""
+    return xp.sum(xp.sin(xp.max(x, axis=0))) + xp.sum(xp.max(x, axis=-1, keepdims=True) * x)
+
+
+def choices(xp, x, y):
+    """where, both branches used."""
+    return xp.sum(xp.where(x > y, x * y, xp.sin(x)) * y)
+
+
+@number("4.3")
+@weight(2)
+@hint("Derive the rule on paper for one element, then check the shapes. Handout, part 4, the rules.")
+@pytest.mark.parametrize(
+    ("function", "sizes"),
+    [
+        (arithmetic, [[3, 4], [3, 4]]),
+        (functions, [[3, 4]]),
+        (products, [[4, 3], [3, 2], [3], [2]]),
+        (batched_products, [[5, 2, 3], [3, 4]]),
+        (shapes, [[4, 3]]),
+        (sums, [[4, 3]]),
+        (maxima, [[4, 3]]),
+        (choices, [[4, 3], [4, 3]]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_each_rule(student, rng, function, sizes):
+    """each primitive's rule against central differences"""
+    compare(student, function, [rng.uniform(-1.0, 1.0, size=size) for size in sizes])
+
+
+def fan_out(xp, x):
+    """One variable used many times, directly and through others."""
+    y = xp.tanh(x)
+    return xp.sum(y * y * y + y + x * y - y)
+
+
+@number("4.4")
+@weight(1)
+@hint("A variable that is used twice gets the sum of two cotangents. Handout, part 4, fan-out.")
+def test_fan_out_adds_up(student, rng):
+    """a variable used several times gets the sum of its cotangents"""
+    compare(student, fan_out, [generators.normal(rng, 5)])
+
+
+def broadcasting(xp, x, b, s):
+    """Operands of different shapes meet."""
+    return xp.sum(xp.tanh(x * b + s) * x) + xp.sum(b / (2.0 + s * s))
+
+
+@number("4.5")
+@weight(2)
+@hint("What broadcasting repeated, the cotangent sums: over added axes, and over stretched ones. Handout, part 4.")
+@pytest.mark.parametrize("sizes", [[[3, 4], [4], []], [[3, 4], [3, 1], [1, 4]], [[2, 3, 4], [4], [3, 1]]])
+def test_broadcasting_is_undone(student, rng, sizes):
+    """gradients have the shapes of their arguments, whatever broadcasting did"""
+    compare(student, broadcasting, [rng.normal(size=size) for size in sizes])
+
+
+@probe
+def zero_gradients(x, unused) -> list[np.ndarray]:
+    """grad by an argument that is not used, and by one whose use is cut off."""
+    import minijax
+    import numpy as np
+
+    def function(x, unused):
+        minijax.exp(unused)
+        return minijax.sum(x * 2.0)
+
+    return [np.asarray(gradient) for gradient in minijax.grad(function, argnums=(0, 1))(x, unused)]
+
+
+@number("4.6")
+@weight(1)
+@hint("No cotangent means zeros, of the argument's own shape and dtype.")
+def test_unused_arguments_get_zeros(student):
+    """the gradient by an unused argument is zeros of its shape and dtype"""
+    used, unused = student(zero_gradients, np.ones(3), np.ones((2, 5), "float32"))
+    check.close(used, np.full(3, 2.0), ulps=1)
+    check.close(unused, np.zeros((2, 5), "float32"), ulps=1, what="the gradient by the unused argument")
+
+
+@probe
+def refused(way) -> Any:
+    """grad of something that has none: an integer argument, a vector output, an integer output."""
+    import minijax
+    import numpy as np
+
+    x = np.ones(3)
+    if way == "integer argument":
+        return np.asarray(minijax.grad(lambda n: minijax.sum(n * 1.5))(np.arange(3)))
+    if way == "vector output":
+        return np.asarray(minijax.grad(lambda x: x * 2.0)(x))
+    return np.asarray(minijax.grad(lambda x: minijax.sum(minijax.astype(x, "int32")))(x))
+
+
+@number("4.7")
+@weight(1)
+@hint("Look at errors.GradientError and its fields: what, aval.")
+@pytest.mark.parametrize(
+    ("way", "what", "aval"),
+    [
+        ("integer argument", "argument 0", "i64[3]"),
+        ("vector output", "output", "f64[3]"),
+        ("integer output", "output", "i32[]"),
+    ],
+)
+def test_what_has_no_gradient_is_refused(student, way, what, aval):
+    """integer arguments and outputs that are no float scalar raise GradientError"""
+    check.raised(student.error(refused, way), "GradientError", what=what, aval=aval)
+
+
+@probe
+def tree_gradients(params, x) -> list[Any]:
+    """value_and_grad by a dict of parameters, and grad by the second argument alone."""
+    import describe
+    import minijax
+
+    def loss(params, x):
+        return minijax.sum(minijax.tanh(x @ params["w"] + params["b"]) * params["scale"][0])
+
+    value, gradient = minijax.value_and_grad(loss)(params, x)
+    return [describe.leaves(value), describe.leaves(gradient), describe.leaves(minijax.grad(loss, argnums=1)(params, x))]
+
+
+@number("4.8")
+@weight(1)
+@hint("Flatten the chosen arguments, differentiate by every leaf, put the tree together again.")
+def test_pytrees_argnums_and_values(student, rng):
+    """value_and_grad of pytrees; argnums chooses the argument"""
+    params = {"w": rng.normal(size=(3, 2)), "b": rng.normal(size=2), "scale": [rng.normal(size=2)]}
+    x = rng.normal(size=(4, 3))
+    value, gradient, by_x = student(tree_gradients, params, x)
+    h = np.tanh(x @ params["w"] + params["b"])
+    d = (1.0 - h * h) * params["scale"][0]
+    check.close(value, np.asarray(np.sum(h * params["scale"][0])), ulps=64, what="the value")
+    check.close(gradient["w"], x.T @ d, ulps=64, what="the gradient by params['w']")
+    check.close(gradient["b"], d.sum(axis=0), ulps=64, what="the gradient by params['b']")
+    check.close(gradient["scale"][0], h.sum(axis=0), ulps=64, what="the gradient by params['scale'][0]")
+    check.close(by_x, d @ params["w"].T, ulps=64, what="the gradient by x")
+
+
+@probe
+def traced_gradient(x) -> judge.Jaxpr:
+    """make_jaxpr of grad of sum(tanh(x) · x)."""
+    import describe
+    import minijax
+
+    return describe.jaxpr(minijax.make_jaxpr(minijax.grad(lambda x: minijax.sum(minijax.tanh(x) * x)))(x))
+
+
+@number("4.9")
+@weight(1)
+@hint("A gradient can be traced, and its rules reuse what the forward pass computed. Handout, part 4, budget.")
+def test_the_traced_gradient_is_short(student, rng):
+    """grad of sum(tanh(x)·x) has at most 8 equations that matter, tanh once"""
+    x = rng.normal(size=3)
+    jaxpr = cleanup.eliminate_dead(student(traced_gradient, x))
+    (gradient,) = judge.run(jaxpr, [x])
+    check.close(gradient, np.tanh(x) + x * (1.0 - np.tanh(x) ** 2), ulps=32, what="the gradient")
+    check.at_most(len(jaxpr.eqns), 8, "equations after dead-code elimination")
+    check.equal(jaxpr.primitives.count("tanh"), 1, "how often tanh is computed")

@@ -1,0 +1,41 @@
+"""Bucketing: pad ragged data to a few lengths, so that jit traces a few times.
+
+Each new shape is traced anew. Sentences come in every length; padded to the next of a few
+chosen lengths (the buckets) they come in a few, and there are at most as many traces. The
+padding must not change a result: a mask says what is data, and means count that alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import numpy_api
+from .core import aval_of
+
+
+def pad_to_bucket(rows: Sequence[Any], lengths: Sequence[int], fill: float = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Stack ragged rows, padded to the smallest of `lengths` that holds the longest row.
+
+    `rows`: arrays that differ in their first axis only, `[n_i, ...]`. Returns the data
+    `[len(rows), length, ...]`, `fill` in the padding, and the mask `bool[len(rows), length]`,
+    True where there is data. Raises ValueError for no rows, and for a row that is longer than
+    every bucket.
+    """
+    arrays = [np.asarray(row) for row in rows]
+    if not arrays:
+        raise ValueError("pad_to_bucket needs at least one row; an empty batch has no shape.")
+    # about 14 lines
+    raise NotImplementedError("a1.3: choose the bucket, copy the rows, mark them in the mask")
+
+
+def masked_mean(values: Any, mask: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """The mean of the values where the mask holds, over `axis` (None: all).
+
+    `values`: `[*mask.shape, ...]`; axes of `values` beyond the mask's are masked as a whole.
+    Values in the padding do not matter, not even nan. A mean over no value is 0.
+    """
+    # about 5 lines
+    raise NotImplementedError("a1.3: select the values, then sum and count")

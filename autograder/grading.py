@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from autograder import intake, results
-from autograder.faults import GraderFault, WorkerStopped
+from autograder.faults import GraderFault
 from autograder.kit import probe
 from autograder.kit.answers import Answers
 from autograder.kit.plugin import Grading
@@ -47,18 +47,40 @@ class Graded(msgspec.Struct):
         return sum(result.score for result in self.results)
 
 
+class Compiled(msgspec.Struct, frozen=True):
+    """A source file as bytecode, or why it does not parse."""
+
+    bytecode: bytes = b""
+    message: str = ""
+    line: int = 0
+    column: int = 0
+    text: str = ""
+
+
 @probe
-def source_errors(files: list[str]) -> list[list[Any]]:
-    """Which files Python cannot parse, with line, column and text."""
-    found = []
+def compiled(files) -> dict[str, Compiled]:
+    """Compile source files without running them."""
+    import os
+    import py_compile
+
+    found = {}
     for name in files:
+        target = os.path.join(os.getcwd(), "out.pyc")
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
         try:
-            with open(name, "rb") as handle:
-                compile(handle.read(), name, "exec")
-        except SyntaxError as error:
-            found.append([name, str(error.msg), error.lineno or 0, error.offset or 0, (error.text or "")[:200]])
-        except ValueError as error:
-            found.append([name, str(error), 0, 0, ""])
+            py_compile.compile(name, cfile=target, doraise=True, invalidation_mode=mode)
+            with open(target, "rb") as handle:
+                found[name] = {"bytecode": handle.read()}
+        except py_compile.PyCompileError as error:
+            reason = error.exc_value
+            found[name] = {
+                "message": str(getattr(reason, "msg", reason)),
+                "line": getattr(reason, "lineno", 0) or 0,
+                "column": getattr(reason, "offset", 0) or 0,
+                "text": (getattr(reason, "text", "") or "")[:200],
+            }
+        except (ValueError, RecursionError, MemoryError) as error:
+            found[name] = {"message": f"{type(error).__name__}: {error}"}
     return found
 
 
@@ -92,7 +114,7 @@ def grade(
             preload=facts.worker.preload,
         )
         try:
-            notes = [*taken.notes, *_source_notes(sandbox, work, sorted(taken.files))]
+            notes = [*taken.notes, *_compile(sandbox, work)]
             run = Grading(
                 facts,
                 seed,
@@ -116,20 +138,30 @@ def grade(
     )
 
 
-def _source_notes(sandbox: Sandbox, work: Path, files: list[str]) -> list[str]:
-    """Sentences about files that do not parse; the parser runs in a worker, on nobody's word but Python's."""
-    someone = SandboxedStudent(lambda: sandbox.open(Limits(seconds=20)))
+def _compile(sandbox: Sandbox, work: Path) -> list[str]:
+    """Put bytecode beside every source file, so that no test compiles it again; sentences about what fails.
+
+    The compiler runs in a worker, on nobody's word but Python's; its output only ever runs in a worker.
+    """
+    someone = SandboxedStudent(lambda: sandbox.open(Limits(seconds=30, answer_mib=16)))
+    sources = [str(path) for path in sorted(work.rglob("*.py"))]
     try:
-        broken = someone(source_errors, [str(work / name) for name in files if name.endswith(".py")])
-    except (Verdict, Ended, WorkerStopped) as error:
-        return [f"The submission's files could not be parsed: {error}"]
+        files = someone(compiled, sources)
+    except (Verdict, Ended) as error:
+        return [f"The submission's files could not be compiled: {error}"]
     finally:
         someone.close()
     notes = []
-    for name, message, line, column, text in broken:
+    for name in sources:
+        outcome = files.get(name, Compiled(message="was not compiled"))
+        if outcome.bytecode:
+            target = Path(name).parent / "__pycache__" / f"{Path(name).stem}.{sandbox.cache_tag}.pyc"
+            target.parent.mkdir(exist_ok=True, mode=0o755)
+            target.write_bytes(outcome.bytecode)
+            continue
+        caret = f"\n    {outcome.text.rstrip()}\n    {' ' * max(outcome.column - 1, 0)}^" if outcome.text else ""
         where = Path(name).relative_to(work)
-        caret = f"\n    {text.rstrip()}\n    {' ' * max(column - 1, 0)}^" if text else ""
-        notes.append(f"{where} does not parse, line {line}: {message}{caret}")
+        notes.append(f"{where} does not parse, line {outcome.line}: {outcome.message}{caret}")
     return notes
 
 

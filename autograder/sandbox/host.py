@@ -63,9 +63,14 @@ class Worker:
         read_end, write_end = os.pipe()
         os.set_blocking(read_end, False)
         self._socket, self._output_fd = ours, read_end
+        self.pid = -1
         try:
             request = {"act": "fork", "limits": msgspec.to_builtins(limits)}
-            self.pid: int = sandbox.command(request, [theirs.fileno(), write_end])["pid"]
+            self.pid = sandbox.command(request, [theirs.fileno(), write_end])["pid"]
+        except GraderFault:
+            ours.close()
+            os.close(read_end)
+            raise
         finally:
             theirs.close()
             os.close(write_end)
@@ -127,7 +132,7 @@ class Worker:
         return WorkerStopped("memory", f"More than {self.limits.memory_mib} MiB of memory were used.")
 
     def _stopped(self) -> WorkerStopped:
-        status = self.close()
+        status = self.close(patience=2.0)
         if status is None or status == 0:
             how = "ended the process before answering (os._exit, or a closed descriptor?)"
             return WorkerStopped("exit", f"Your code {how}.")
@@ -138,17 +143,19 @@ class Worker:
         name = signal.Signals(-status).name
         return WorkerStopped("signal", f"The process was killed by {name} (a crash, or out of memory?).")
 
-    def close(self) -> int | None:
-        """End the worker and everything of its user; returns its exit code if it ended by itself."""
+    def close(self, patience: float = 0.0) -> int | None:
+        """End the worker and everything of its user; its exit code if it ends by itself within `patience` s."""
         if self.pid < 0:
             return None
         self._drain()
         self._socket.close()
-        status = self._sandbox.command({"act": "end", "pid": self.pid})["status"]
-        self._drain()
-        os.close(self._output_fd)
-        self.pid = -1
-        return status
+        try:
+            request = {"act": "end", "pid": self.pid, "patience": patience}
+            return self._sandbox.command(request)["status"]
+        finally:
+            self.pid = -1
+            self._drain()
+            os.close(self._output_fd)
 
 
 class Sandbox:
@@ -190,7 +197,9 @@ class Sandbox:
             theirs.close()
         self._control.settimeout(_START_SECONDS)
         self._control.send(msgspec.msgpack.encode(msgspec.to_builtins(setup)))
-        self.in_force: list[str] = self._reply()["in_force"]
+        ready = self._reply()
+        self.in_force: list[str] = ready["in_force"]
+        self.cache_tag: str = ready["cache_tag"]
 
     def _claim_uid(self) -> int:
         """A user id that no account and no other grading run on this machine has."""

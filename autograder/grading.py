@@ -7,9 +7,10 @@ import io
 import os
 import platform
 import secrets
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +179,25 @@ def _run_checks(assignment: Assignment, run: Grading) -> None:
         *("-p", "autograder.kit.plugin"),
     ]
     said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), _forgetting_modules(assignment.tests):
         status = pytest.main(arguments, plugins=[plugin])
     if run.fault is not None:
         raise GraderFault(f"a check broke: {run.fault}\n{getattr(run, 'traceback', '')}")
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not run.cases:
         raise GraderFault(f"the checks could not run (pytest status {status}):\n{said.getvalue()[-3000:]}")
+
+
+@contextlib.contextmanager
+def _forgetting_modules(folder: Path) -> Iterator[None]:
+    """Leave neither modules nor bytecode of an assignment's tests behind: another run reads them afresh."""
+    wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = wrote_bytecode
+        for name, module in list(sys.modules.items()):
+            if Path(getattr(module, "__file__", None) or "/").is_relative_to(folder):
+                del sys.modules[name]
 
 
 class _Registered:

@@ -13,7 +13,10 @@ from autograder.project import Assignment
 
 
 class Chaff(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The solution with one plausible bug, and the tests that must notice it, named beforehand."""
+    """The solution with one plausible bug, and the tests that must notice it, named beforehand.
+
+    `may_also_fail` has names of tests, or patterns of their numbers such as `4.*`.
+    """
 
     name: str
     bug: str

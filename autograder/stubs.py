@@ -83,13 +83,8 @@ def outside(source: str, name: str = "") -> list[str]:
     return [line for index, line in enumerate(lines) if index not in inside]
 
 
-def solution_lines(source: str, name: str = "") -> list[str]:
+def solution_lines(source: str, name: str = "") -> set[str]:
     """The lines inside regions that say something: long enough not to occur elsewhere by chance."""
     lines = source.splitlines()
-    kept = set(outside(source, name))
-    return [
-        line.strip()
-        for region in regions(source, name)
-        for line in lines[region.begin + 1 : region.end]
-        if len(line.strip()) > 24 and line not in kept
-    ]
+    inside = (line.strip() for region in regions(source, name) for line in lines[region.begin + 1 : region.end])
+    return {line for line in inside if len(line) > 24}

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
@@ -40,15 +41,16 @@ class Proof(msgspec.Struct, frozen=True):
         return not self.problem
 
 
-def proofs(assignment: Assignment) -> Iterator[Proof]:
-    """All proofs of one assignment, as they are found."""
-    yield from _static(assignment)
+def proofs(assignment: Assignment, only: str = "") -> Iterator[Proof]:
+    """All proofs of one assignment whose kind and claim contain `only`, as they are found."""
+    yield from (proof for proof in _static(assignment) if only in f"{proof.kind} {proof.claim}")
     jobs: dict[Proof, tuple[str, Callable[[Path], None]]] = {}
     judges: dict[Proof, Callable[[Graded], str]] = {}
 
     def plan(kind: str, claim: str, make: Callable[[Path], None], judge: Callable[[Graded], str]) -> None:
         proof = Proof(kind, claim)
-        jobs[proof], judges[proof] = (assignment.id, make), judge
+        if only in f"{kind} {claim}":
+            jobs[proof], judges[proof] = (assignment.id, make), judge
 
     total = points(assignment.facts.points)
     plan("solution", f"scores {total}", partial(samples.copy_solution, assignment), _full_marks)
@@ -83,9 +85,13 @@ def _name(result: Result) -> str:
 
 
 def _fails_as_named(chaff: samples.Chaff, graded: Graded) -> str:
-    failed = {_name(result) for result in _not_passed(graded)}
-    missed = sorted(set(chaff.fails) - failed)
-    surprising = sorted(failed - set(chaff.fails) - set(chaff.may_also_fail))
+    failed = {_name(result): result.number for result in _not_passed(graded)}
+    missed = sorted(set(chaff.fails) - set(failed))
+    surprising = sorted(
+        name
+        for name, number in failed.items()
+        if name not in chaff.fails and not any(fnmatch(name, p) or fnmatch(number, p) for p in chaff.may_also_fail)
+    )
     problems = [f"not noticed by {', '.join(missed)}"] if missed else []
     problems += [f"also fails {', '.join(surprising)}, which it does not name"] if surprising else []
     return "; ".join(problems)
@@ -160,9 +166,16 @@ def _outside_problem(assignment: Assignment) -> str:
 
 
 def _leak_problem(assignment: Assignment) -> str:
-    texts = {name: content.decode("utf-8", "replace") for name, content in handout.files(assignment).items()}
-    leaks = []
-    for source_name in assignment.facts.student_files:
-        for line in stubs.solution_lines((assignment.solution / source_name).read_text("utf-8"), source_name):
-            leaks += [f"{line!r} is in {name}" for name, text in texts.items() if line in text]
-    return "; ".join(leaks[:5])
+    """Lines that only the solution's regions hold must be in no file of a student."""
+    sources = {name: (assignment.solution / name).read_text("utf-8") for name in assignment.facts.student_files}
+    given = [(assignment.solution / name).read_text("utf-8") for name in assignment.facts.given_files]
+    public = {line.strip() for text in given for line in text.splitlines()}
+    public |= {line.strip() for name, text in sources.items() for line in stubs.outside(text, name)}
+    secret = {line for name, text in sources.items() for line in stubs.solution_lines(text, name)} - public
+    leaks = [
+        f"{line.strip()!r} is in {name}"
+        for name, content in handout.files(assignment).items()
+        for line in content.decode("utf-8", "replace").splitlines()
+        if line.strip() in secret
+    ]
+    return "; ".join(leaks[:5]) if secret else "there is no line to look for"

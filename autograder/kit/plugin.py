@@ -102,7 +102,7 @@ class Grading:
         self.started = time.monotonic()
         self.cases: list[results.Case] = []
         self.fault: str | None = None
-        self.local = False
+        self.local = self.ran_everything = False
         self.answers = Answers(None)
         self.students: dict[str, Student] = {}
 
@@ -115,9 +115,11 @@ class Grading:
         self.students[item.nodeid] = someone
         return someone
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Visible before hidden, then by number; a test without a number or points is refused."""
+        everything = not config.option.keyword and config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        self.ran_everything = everything
         for item in items:
             function = _function(item)
             if not hasattr(function, "__number__") or not hasattr(function, "__weight__"):
@@ -211,7 +213,7 @@ class Grading:
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """A stub is `not started`, which is not worth a failure's space."""
-        kind = dict(report.user_properties).get("tpulab")
+        kind = dict(getattr(report, "user_properties", ())).get("tpulab")
         if kind in ("not started", "not run") and report.failed:
             return str(kind), "-", str(kind).upper()
         return None
@@ -221,7 +223,7 @@ class Grading:
         if not self.local:
             return
         combined = results.combine(self.cases)
-        terminalreporter.write_line(points_table(self.facts, combined, self.seed))
+        terminalreporter.write_line(points_table(self.facts, combined, self.seed, self.ran_everything))
         if self.fault:
             sentence = f"A test broke by a fault of its own, not yours; please report it: {self.fault}"
             terminalreporter.write_line(sentence, red=True)

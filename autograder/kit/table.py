@@ -13,8 +13,11 @@ def points(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def points_table(facts: Manifest, combined: list[Result], seed: int) -> str:
-    """One row a part: points of the tests that ran, and how many tests passed, failed or are not started."""
+def points_table(facts: Manifest, combined: list[Result], seed: int, everything: bool) -> str:
+    """One row a part: points of the tests that ran, and how many tests passed, failed or are not started.
+
+    `everything` says that all tests of the starter ran, so that what is left to the total is hidden.
+    """
     rows = []
     for part in facts.parts:
         mine = [result for result in combined if facts.part(result.number) is part]
@@ -35,7 +38,7 @@ def points_table(facts: Manifest, combined: list[Result], seed: int) -> str:
     lines = [f"{name:<{width}}   {number:>{numbers}}   {state}".rstrip() for name, number, state in rows]
     text = "\n".join(["", f"{facts.id}: {facts.title}", rule, *lines[:-1], rule, lines[-1]])
     rest = facts.points - total
-    if rest > 0:
+    if everything and rest > 0:
         text += f"\nThe other {points(rest)} of {points(facts.points)} points are graded by tests that do not ship."
     return text + f"\nInputs were drawn from seed {seed}; `make test SEED={seed}` draws them again."
 

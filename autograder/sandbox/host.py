@@ -20,6 +20,7 @@ import msgspec
 from autograder import wire
 from autograder.faults import GraderFault, WorkerStopped
 from autograder.sandbox.limits import MEBIBYTE, Defences, Limits
+from autograder.sandbox.worker import READY
 from autograder.sandbox.zygote import Setup
 
 _FIRST_UID, _LAST_UID = 20_000, 59_999
@@ -74,6 +75,17 @@ class Worker:
         finally:
             theirs.close()
             os.close(write_end)
+        self._await_start()
+
+    def _await_start(self) -> None:
+        try:
+            deadline = time.monotonic() + _START_SECONDS
+            if wire.receive_frame(lambda count: self._receive(count, deadline), len(READY)) == READY:
+                return
+        except (EOFError, wire.WireError, WorkerStopped):
+            pass
+        self.close(patience=2.0)
+        raise GraderFault(f"a worker could not start: {self.output.text().strip()[-500:]}")
 
     def ask(self, payload: bytes) -> bytes:
         """Send a request and wait for the frame that answers it. Raises `WorkerStopped`."""
@@ -136,8 +148,6 @@ class Worker:
         if status is None or status == 0:
             how = "ended the process before answering (os._exit, or a closed descriptor?)"
             return WorkerStopped("exit", f"Your code {how}.")
-        if status == 97:
-            raise GraderFault(f"a worker could not start: {self.output.text().strip()[-500:]}")
         if status > 0:
             return WorkerStopped("exit", f"Your code ended the process with exit code {status}.")
         name = signal.Signals(-status).name

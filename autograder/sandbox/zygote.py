@@ -94,8 +94,8 @@ class Zygote:
             try:
                 self._become_worker(test_limits, call, output)
             except BaseException as error:
-                os.write(2, f"the worker could not start: {type(error).__name__}: {error}\n".encode())
-                os._exit(97)
+                os.write(2, f"{type(error).__name__}: {error}\n".encode())
+                os._exit(1)
             os._exit(0)
         return pid
 
@@ -107,6 +107,9 @@ class Zygote:
             os.dup2(source, target)
         os.close(null)
         os.close(output)
+        sys.stdout, sys.stderr = (
+            open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False) for fd in (1, 2)
+        )
         os.setsid()
         os.chdir(self.folder)
         os.environ["TMPDIR"] = os.environ["HOME"] = str(self.folder)

@@ -11,20 +11,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from judge import Aval, Eqn, Jaxpr, Literal, Use
+from judge import Aval, Eqn, Jaxpr, Literal, Use, live_equations
 
 Atom = Use | Literal
-
-
-def eliminate_dead(jaxpr: Jaxpr) -> Jaxpr:
-    """Without the equations that no result depends on."""
-    live = {atom.number for atom in jaxpr.outvars if isinstance(atom, Use)}
-    kept: list[Eqn] = []
-    for eqn in reversed(jaxpr.eqns):
-        if eqn.out.number in live:
-            kept.append(eqn)
-            live |= {atom.number for atom in eqn.operands if isinstance(atom, Use)}
-    return msgspec.structs.replace(jaxpr, eqns=kept[::-1])
 
 
 def clean(jaxpr: Jaxpr) -> Jaxpr:
@@ -50,7 +39,8 @@ def clean(jaxpr: Jaxpr) -> Jaxpr:
             seen[key] = Use(eqn.out.number)
             kept.append(msgspec.structs.replace(eqn, operands=operands))
     outvars = [resolve(atom) for atom in jaxpr.outvars]
-    return eliminate_dead(msgspec.structs.replace(jaxpr, eqns=kept, outvars=outvars))
+    tidy = msgspec.structs.replace(jaxpr, eqns=kept, outvars=outvars)
+    return msgspec.structs.replace(tidy, eqns=live_equations(tidy))
 
 
 def _unchanged(eqn: Eqn, operands: list[Atom], types: dict[int, Aval]) -> Atom | None:

@@ -175,6 +175,19 @@ def run(jaxpr: Jaxpr, arguments: list[np.ndarray]) -> list[np.ndarray]:
     return [read(atom, "outvars") for atom in jaxpr.outvars]
 
 
+def live_equations(jaxpr: Jaxpr) -> list[Eqn]:
+    """The equations that some result depends on, in order: found by a search from the results."""
+    maker = {eqn.out.number: index for index, eqn in enumerate(jaxpr.eqns)}
+    found: set[int] = set()
+    to_visit = [atom for atom in jaxpr.outvars if isinstance(atom, Use)]
+    while to_visit:
+        index = maker.get(to_visit.pop().number)
+        if index is not None and index not in found:
+            found.add(index)
+            to_visit += [atom for atom in jaxpr.eqns[index].operands if isinstance(atom, Use)]
+    return [jaxpr.eqns[index] for index in sorted(found)]
+
+
 def _broken(where: str, problem: str, jaxpr: Jaxpr) -> None:
     check.fail(
         f"the jaxpr, {where}",

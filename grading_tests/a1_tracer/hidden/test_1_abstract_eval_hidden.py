@@ -68,6 +68,7 @@ def test_every_rule_on_new_inputs(student, kinds, dot, call, target, primitive, 
         ("reduce_sum", [[[2, 3], "float32"]], {"axis": [0, -2], "keepdims": False}, "ShapeError"),
         ("broadcast", [[[2, 3], "float32"]], {"shape": [3, 2], "broadcast_dimensions": [1, 0]}, "ShapeError"),
         ("reshape", [[[0, 3], "float32"]], {"shape": [1]}, "ShapeError"),
+        ("convert", [[[2], "float32"]], {"dtype": "complex64"}, "DTypeError"),
     ],
 )
 def test_wrong_calls_are_refused(student, primitive, kinds, params, error):

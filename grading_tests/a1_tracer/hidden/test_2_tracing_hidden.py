@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import generators
 import judge
 import numpy as np
@@ -55,6 +57,24 @@ def after_an_error(x) -> judge.Jaxpr:
     return describe.jaxpr(minijax.make_jaxpr(lambda x: minijax.tanh(x) + 1.0)(x))
 
 
+@probe
+def kept_from_an_error(x) -> Any:
+    """Keep a tracer of a function that raises, catch the exception, then compute with the tracer."""
+    import minijax
+
+    kept = []
+
+    def stops(x):
+        kept.append(x)
+        raise KeyError("stop")
+
+    try:
+        minijax.make_jaxpr(stops)(x)
+    except KeyError:
+        pass
+    return str(kept[0] + 1.0)
+
+
 @number("2.10")
 @weight(1)
 @hint("Close the trace however the function ends: an exception must not leave it open.")
@@ -65,6 +85,7 @@ def test_an_exception_closes_the_trace(student, rng):
     check.equal(jaxpr.primitives, ["tanh", "add"], "the primitives of the next jaxpr")
     (y,) = judge.run(jaxpr, [x])
     check.close(y, np.tanh(x) + 1.0, ulps=8)
+    check.raised(student.error(kept_from_an_error, x), "LeakedTracerError")
 
 
 def mixed(xp, x, n, flags):

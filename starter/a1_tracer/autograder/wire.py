@@ -1,8 +1,8 @@
 """What crosses between checks and student code: plain data, in length-prefixed msgpack frames.
 
-Plain data is `None`, `bool`, `int`, `float`, `str`, `bytes`, lists, dicts with string keys, and NumPy
-arrays. Tuples arrive as lists, NumPy scalars as arrays of rank 0. Arrays travel as dtype name, shape and
-bytes and are rebuilt as exact `np.ndarray`s, so no object of the student's making ever reaches a check.
+Plain data is `None`, `bool`, `int`, `float`, `str`, `bytes`, lists, dicts, and NumPy arrays. Tuples arrive
+as lists, NumPy scalars as arrays of rank 0. Arrays travel as dtype name, shape and bytes and are rebuilt as
+exact `np.ndarray`s, so no object of the student's making ever reaches a check.
 Functions travel one way only, towards the worker: decoding one runs its source.
 
 Nothing here is pickled, in either direction. The same encode–decode pair is used when student code runs

@@ -144,7 +144,7 @@ def reduce_rule(primitive: str, x: ShapedArray, *, axis: Axis, keepdims: bool) -
 
 def convert_rule(primitive: str, x: ShapedArray, *, dtype: Any) -> ShapedArray:
     """convert: the same shape in another dtype. Raises DTypeError for one outside the order."""
-    # about 1 line
+    # about 3 lines
     raise NotImplementedError("a1.1: the shape stays, the dtype is the param")
 
 

@@ -35,6 +35,7 @@ class ShapedArray:
     __slots__ = ("_hash", "dtype", "shape")
     shape: tuple[int, ...]
     dtype: np.dtype
+    _hash: int
 
     def __init__(self, shape: Iterable[int], dtype: Any) -> None:
         shape, dtype = tuple(shape), np.dtype(dtype)
@@ -54,7 +55,7 @@ class ShapedArray:
         return self.shape == other.shape and self.dtype == other.dtype
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined, no-any-return]
+        return self._hash
 
     def __repr__(self) -> str:
         return f"{DTYPE_NAMES[self.dtype]}[{','.join(map(str, self.shape))}]"
@@ -213,6 +214,25 @@ def _params(params: dict[str, Any]) -> str:
     return f"[{' '.join(shown)}]" if params else ""
 
 
+class _Scope:
+    """The variables defined so far; refuses a second definition and a use before the first."""
+
+    def __init__(self) -> None:
+        self.defined: set[Var] = set()
+
+    def define(self, var: Var, where: str) -> None:
+        if not isinstance(var, Var):
+            raise JaxprError(where, f"only a variable can be assigned, and {var!r} is none")
+        if var in self.defined:
+            raise JaxprError(where, f"a variable of type {var.aval} is assigned a second time")
+        self.defined.add(var)
+
+    def use(self, atom: Atom, where: str) -> ShapedArray:
+        if isinstance(atom, Var) and atom not in self.defined:
+            raise JaxprError(where, f"a variable of type {atom.aval} is used before its definition")
+        return atom.aval
+
+
 def check_jaxpr(jaxpr: Jaxpr) -> None:
     """Check types, single assignment and scope of a jaxpr.
 
@@ -222,38 +242,25 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
     # Imported here because this file must load while abstract_eval.py is being written.
     from .abstract_eval import abstract_eval
 
-    defined: set[Var] = set()
-
-    def define(var: Var, where: str) -> None:
-        if not isinstance(var, Var):
-            raise JaxprError(where, f"only a variable can be assigned, and {var!r} is none")
-        if var in defined:
-            raise JaxprError(where, f"a variable of type {var.aval} is assigned a second time")
-        defined.add(var)
-
-    def use(atom: Atom, where: str) -> ShapedArray:
-        if isinstance(atom, Var) and atom not in defined:
-            raise JaxprError(where, f"a variable of type {atom.aval} is used before its definition")
-        return atom.aval
-
+    scope = _Scope()
     if len(jaxpr.constvars) != len(jaxpr.consts):
         counts = f"{len(jaxpr.constvars)} constvars but {len(jaxpr.consts)} consts"
         raise JaxprError("constvars", f"there are {counts}; each needs a value")
     for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-        define(var, "constvars")
+        scope.define(var, "constvars")
         if aval_of(value) != var.aval:
             raise JaxprError("constvars", f"declared {var.aval}, but its value is {aval_of(value)}")
     for var in jaxpr.invars:
-        define(var, "invars")
+        scope.define(var, "invars")
     for number, eqn in enumerate(jaxpr.eqns):
         where = f"equation {number} ({eqn.primitive})"
-        avals = [use(atom, where) for atom in eqn.invars]
+        avals = [scope.use(atom, where) for atom in eqn.invars]
         try:
             expected = abstract_eval(eqn.primitive, *avals, **eqn.params)
         except (ShapeError, DTypeError) as error:
             raise JaxprError(where, str(error)) from error
         if expected != eqn.outvar.aval:
             raise JaxprError(where, f"declared {eqn.outvar.aval}, but its rule gives {expected}")
-        define(eqn.outvar, where)
+        scope.define(eqn.outvar, where)
     for atom in jaxpr.outvars:
-        use(atom, "outvars")
+        scope.use(atom, "outvars")

@@ -25,7 +25,7 @@ class Call:
     statics: dict[Label, Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    _template: tuple[Any, ...]  # positional arguments, a label's _Static or None for data
+    _template: tuple[Any, ...]  # for each position (value,) if static, None if data
     _keywords: dict[str, Any]  # static arguments that were passed by name
 
     def invoke(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

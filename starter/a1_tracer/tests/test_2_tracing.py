@@ -47,7 +47,7 @@ def lecture_example(xp, x, w):
 
 
 @number("2.1")
-@weight(2)
+@weight(1)
 @hint("One equation for each operation on a tracer, in the order of execution. Handout, part 2.")
 def test_lecture_example(student, rng):
     """the lecture's example has four equations"""
@@ -241,3 +241,33 @@ def test_leaked_tracers_are_refused(student, way):
     check.raised(error, "LeakedTracerError")
     origin = str(error.fields.get("origin", ""))
     check.that("keeper" in origin, "the field origin", expected="the function's name, keeper, and a line", got=origin)
+
+
+@probe
+def long_chain(count, x) -> list[np.ndarray]:
+    """Trace a chain of this many operations, evaluate its jaxpr, and return what comes out with its length."""
+    import minijax
+    import numpy as np
+
+    def function(x):
+        for _ in range(count // 2):
+            x = minijax.tanh(x) + 0.01
+        return x
+
+    jaxpr = minijax.make_jaxpr(function)(x)
+    (out,) = minijax.eval_jaxpr(jaxpr, x)
+    return [np.asarray(out), np.asarray(len(jaxpr.eqns))]
+
+
+@number("2.13")
+@weight(1)
+@hint("Walk the equations in a loop: Python's recursion ends after a thousand calls. Handout, part 2.")
+def test_long_programs_need_no_recursion(student, rng):
+    """a chain of 6,000 equations traces and evaluates"""
+    x = generators.normal(rng, 3)
+    out, length = student(long_chain, 6_000, x)
+    want = x
+    for _ in range(3_000):
+        want = np.tanh(want) + 0.01
+    check.equal(int(length), 6_000, "the number of equations")
+    check.close(out, want, ulps=64)

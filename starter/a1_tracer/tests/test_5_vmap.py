@@ -161,13 +161,14 @@ def test_axes_shift(student, rng, function, axis):
 
 
 @probe
-def disagreement(way) -> Any:
+def disagreement(way) -> np.ndarray:
     """vmap on arguments whose mapped axes differ in size, or with nothing mapped."""
     import minijax
     import numpy as np
 
     axes = (None, None) if way == "none mapped" else (0, 1)
-    return np.asarray(minijax.vmap(lambda first, second: first * second, in_axes=axes)(np.ones((3,)), np.ones((2, 4))))
+    product = minijax.vmap(lambda first, second: first * second, in_axes=axes)
+    return np.asarray(product(np.ones((3,)), np.ones((2, 3 if way == "fine" else 4))))
 
 
 @number("5.6")
@@ -175,6 +176,7 @@ def disagreement(way) -> Any:
 @hint("Look at errors.BatchSizeError: it takes the arguments' names with their sizes.")
 def test_sizes_must_agree(student):
     """mapped axes of different sizes raise BatchSizeError naming both arguments"""
+    check.equal(student(disagreement, "fine"), np.ones((3, 2)), "the product of a batch of three")
     error = student.error(disagreement, "sizes")
     check.raised(error, "BatchSizeError", sizes=[["first", 3], ["second", 4]])
     check.raised(student.error(disagreement, "none mapped"), "BatchSizeError", sizes=[])

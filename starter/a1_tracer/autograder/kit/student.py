@@ -30,7 +30,12 @@ class Student:
     """What both transports share: how an answer becomes a value or a verdict."""
 
     def __init__(self) -> None:
-        self.asked = ""
+        self._last: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+
+    @property
+    def asked(self) -> str:
+        """The last question, in words and as a call."""
+        return _describe_call(*self._last) if self._last else ""
 
     def __call__(self, probe: Callable[..., Any], *arguments: Any) -> Any:
         """The probe's answer. Raises a verdict if the student's code raised, stopped or made no sense."""
@@ -54,7 +59,7 @@ class Student:
     def _ask(self, probe: Callable[..., Any], arguments: tuple[Any, ...], expect_error: bool) -> Answer:
         if not getattr(probe, "__probe__", False):
             raise GraderFault(f"{probe.__name__} is asked, but not marked with @probe")
-        self.asked = _describe_call(probe, arguments)
+        self._last = (probe, arguments)
         return self._transport(probe, list(arguments), expect_error)
 
     def _transport(self, probe: Callable[..., Any], arguments: list[Any], expect_error: bool) -> Answer:

@@ -20,6 +20,7 @@ import msgspec
 from autograder import wire
 from autograder.faults import GraderFault, WorkerStopped
 from autograder.sandbox.limits import MEBIBYTE, Defences, Limits
+from autograder.sandbox.worker import READY
 from autograder.sandbox.zygote import Setup
 
 _FIRST_UID, _LAST_UID = 20_000, 59_999
@@ -63,12 +64,28 @@ class Worker:
         read_end, write_end = os.pipe()
         os.set_blocking(read_end, False)
         self._socket, self._output_fd = ours, read_end
+        self.pid = -1
         try:
             request = {"act": "fork", "limits": msgspec.to_builtins(limits)}
-            self.pid: int = sandbox.command(request, [theirs.fileno(), write_end])["pid"]
+            self.pid = sandbox.command(request, [theirs.fileno(), write_end])["pid"]
+        except GraderFault:
+            ours.close()
+            os.close(read_end)
+            raise
         finally:
             theirs.close()
             os.close(write_end)
+        self._await_start()
+
+    def _await_start(self) -> None:
+        try:
+            deadline = time.monotonic() + _START_SECONDS
+            if wire.receive_frame(lambda count: self._receive(count, deadline), len(READY)) == READY:
+                return
+        except (EOFError, wire.WireError, WorkerStopped):
+            pass
+        self.close(patience=2.0)
+        raise GraderFault(f"a worker could not start: {self.output.text().strip()[-500:]}")
 
     def ask(self, payload: bytes) -> bytes:
         """Send a request and wait for the frame that answers it. Raises `WorkerStopped`."""
@@ -127,28 +144,28 @@ class Worker:
         return WorkerStopped("memory", f"More than {self.limits.memory_mib} MiB of memory were used.")
 
     def _stopped(self) -> WorkerStopped:
-        status = self.close()
+        status = self.close(patience=2.0)
         if status is None or status == 0:
             how = "ended the process before answering (os._exit, or a closed descriptor?)"
             return WorkerStopped("exit", f"Your code {how}.")
-        if status == 97:
-            raise GraderFault(f"a worker could not start: {self.output.text().strip()[-500:]}")
         if status > 0:
             return WorkerStopped("exit", f"Your code ended the process with exit code {status}.")
         name = signal.Signals(-status).name
         return WorkerStopped("signal", f"The process was killed by {name} (a crash, or out of memory?).")
 
-    def close(self) -> int | None:
-        """End the worker and everything of its user; returns its exit code if it ended by itself."""
+    def close(self, patience: float = 0.0) -> int | None:
+        """End the worker and everything of its user; its exit code if it ends by itself within `patience` s."""
         if self.pid < 0:
             return None
         self._drain()
         self._socket.close()
-        status = self._sandbox.command({"act": "end", "pid": self.pid})["status"]
-        self._drain()
-        os.close(self._output_fd)
-        self.pid = -1
-        return status
+        try:
+            request = {"act": "end", "pid": self.pid, "patience": patience}
+            return self._sandbox.command(request)["status"]
+        finally:
+            self.pid = -1
+            self._drain()
+            os.close(self._output_fd)
 
 
 class Sandbox:
@@ -190,7 +207,9 @@ class Sandbox:
             theirs.close()
         self._control.settimeout(_START_SECONDS)
         self._control.send(msgspec.msgpack.encode(msgspec.to_builtins(setup)))
-        self.in_force: list[str] = self._reply()["in_force"]
+        ready = self._reply()
+        self.in_force: list[str] = ready["in_force"]
+        self.cache_tag: str = ready["cache_tag"]
 
     def _claim_uid(self) -> int:
         """A user id that no account and no other grading run on this machine has."""

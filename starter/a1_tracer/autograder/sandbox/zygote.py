@@ -19,6 +19,7 @@ import shutil
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class Zygote:
                 self.in_force.append("landlock")
         if on.seccomp and seccomp.supported():
             self.in_force.append("seccomp")
-        return {"in_force": self.in_force, "pid": os.getpid()}
+        return {"in_force": self.in_force, "cache_tag": sys.implementation.cache_tag}
 
     def fork(self, test_limits: limits.Limits, call: int, output: int) -> int:
         """Start a worker on the two descriptors; returns its process id."""
@@ -93,8 +94,8 @@ class Zygote:
             try:
                 self._become_worker(test_limits, call, output)
             except BaseException as error:
-                os.write(2, f"the worker could not start: {type(error).__name__}: {error}\n".encode())
-                os._exit(97)
+                os.write(2, f"{type(error).__name__}: {error}\n".encode())
+                os._exit(1)
             os._exit(0)
         return pid
 
@@ -106,6 +107,9 @@ class Zygote:
             os.dup2(source, target)
         os.close(null)
         os.close(output)
+        sys.stdout, sys.stderr = (
+            open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False) for fd in (1, 2)
+        )
         os.setsid()
         os.chdir(self.folder)
         os.environ["TMPDIR"] = os.environ["HOME"] = str(self.folder)
@@ -134,9 +138,9 @@ class Zygote:
         if "seccomp" in self.in_force:
             seccomp.install()
 
-    def end(self, pid: int) -> dict[str, Any]:
+    def end(self, pid: int, patience: float) -> dict[str, Any]:
         """Reap the worker, kill all that its user still runs, wipe what it wrote."""
-        status = _reap(pid)
+        status = _reap(pid, patience)
         if self.setup.defences.sweep:
             if self.setup.uid is not None:
                 _kill_all_of(self.setup.uid)
@@ -161,7 +165,7 @@ class Zygote:
                 for descriptor in descriptors:
                     os.close(descriptor)
             else:
-                reply = self.end(request["pid"])
+                reply = self.end(request["pid"], request["patience"])
             self.control.send(msgspec.msgpack.encode(reply))
 
 
@@ -174,9 +178,16 @@ def _data_mib() -> int:
     return 64
 
 
-def _reap(pid: int) -> int | None:
-    """Exit code of a worker that ended by itself (negative: signal); None if it had to be killed."""
+def _reap(pid: int, patience: float) -> int | None:
+    """Exit code of a worker that ends by itself within `patience` seconds (negative: signal), or None.
+
+    A dying process closes its socket before it can be waited for, hence the patience.
+    """
+    deadline = time.monotonic() + patience
     ended, status = os.waitpid(pid, os.WNOHANG)
+    while not ended and time.monotonic() < deadline:
+        time.sleep(0.002)
+        ended, status = os.waitpid(pid, os.WNOHANG)
     if not ended:
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(ProcessLookupError, PermissionError):

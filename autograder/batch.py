@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,14 +17,14 @@ from autograder.project import Assignment
 Key = TypeVar("Key")
 
 
-def _grade_made(identity: str, make: Callable[[Path], None], seed: int) -> Graded:
+def _grade_made(identity: str, make: Callable[[Path], object], seed: int) -> Graded:
     with TemporaryDirectory(prefix="tpulab-sample-") as folder:
         make(Path(folder))
         return grade(Assignment(identity), Path(folder), seed)
 
 
 def grade_all(
-    jobs: dict[Key, tuple[str, Callable[[Path], None]]], seed: int
+    jobs: Mapping[Key, tuple[str, Callable[[Path], object]]], seed: int
 ) -> Iterator[tuple[Key, Graded | GraderFault]]:
     """Grade what each job's maker writes into a folder; yields outcomes as they come.
 

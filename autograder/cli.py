@@ -25,7 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     command.set_defaults(run=_handouts)
     command = commands.add_parser("validate", help="prove that an assignment's tests are right")
     command.add_argument("assignment", nargs="*")
-    command.add_argument("--only", default="", help="only proofs whose line contains this, e.g. chaff or a test's name")
+    command.add_argument(
+        "--only", default="", help="only proofs whose line contains this, e.g. chaff or a test's name"
+    )
     command.set_defaults(run=_validate)
     options = parser.parse_args(arguments)
     try:
@@ -98,6 +100,9 @@ def _validate(options: argparse.Namespace) -> int:
         for proof in validate.proofs(project.Assignment(name), options.only):
             failed += not proof.holds
             mark = "ok  " if proof.holds else "FAIL"
-            print(f"{mark} {name} {proof.kind}: {proof.claim}{'' if proof.holds else f' -- {proof.problem}'}", flush=True)
+            print(
+                f"{mark} {name} {proof.kind}: {proof.claim}{'' if proof.holds else f' -- {proof.problem}'}",
+                flush=True,
+            )
     print(f"{failed} proofs failed" if failed else "every proof holds")
     return FAULT if failed else VERDICT

@@ -15,7 +15,11 @@ from autograder.grading import Graded
 from autograder.kit.table import points
 from autograder.validate import SEED
 
-_SAMPLES = {"reference": samples.copy_solution, "half done": samples.make_half_done, "starter": samples.copy_starter}
+_SAMPLES = {
+    "reference": samples.copy_solution,
+    "half done": samples.make_half_done,
+    "starter": samples.copy_starter,
+}
 
 
 def run(console: Console) -> bool:

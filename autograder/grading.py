@@ -64,7 +64,7 @@ def compiled(files) -> dict[str, Compiled]:
     import os
     import py_compile
 
-    found = {}
+    found: dict[str, Any] = {}
     for name in files:
         target = os.path.join(os.getcwd(), "out.pyc")
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH

@@ -14,9 +14,17 @@ from autograder.project import Assignment
 
 TEMPLATES = Path(__file__).with_name("starter_files")
 # What of this package students get: enough to run the tests in their own process or in the sandbox.
-_KIT = (
-    "__init__.py evidence.py faults.py manifest.py results.py travel.py wire.py kit/*.py sandbox/*.py"
-).split()
+_KIT = [
+    "__init__.py",
+    "evidence.py",
+    "faults.py",
+    "manifest.py",
+    "results.py",
+    "travel.py",
+    "wire.py",
+    "kit/*.py",
+    "sandbox/*.py",
+]
 
 
 def files(assignment: Assignment) -> dict[str, bytes]:

@@ -18,7 +18,16 @@ MEBIBYTE = 1 << 20
 MAX_FILE = 1 * MEBIBYTE
 MAX_TOTAL = 64 * MEBIBYTE
 MAX_ENTRIES = 5_000
-_JUNK = {"__MACOSX", ".DS_Store", "__pycache__", ".git", ".ipynb_checkpoints", ".venv", ".pytest_cache", "Thumbs.db"}
+_JUNK = {
+    "__MACOSX",
+    ".DS_Store",
+    "__pycache__",
+    ".git",
+    ".ipynb_checkpoints",
+    ".venv",
+    ".pytest_cache",
+    "Thumbs.db",
+}
 _MENTION_AT_MOST = 8
 
 
@@ -132,7 +141,11 @@ def _choose(names: list[str], wanted: list[str], notes: list[str]) -> dict[str, 
     flat = {PurePosixPath(name).name: name for name in reversed(names)}
     for file in wanted:
         entry = chosen.get(file)
-        if entry is None and PurePosixPath(file).name in flat and flat[PurePosixPath(file).name] not in chosen.values():
+        if (
+            entry is None
+            and PurePosixPath(file).name in flat
+            and flat[PurePosixPath(file).name] not in chosen.values()
+        ):
             entry = chosen[file] = flat[PurePosixPath(file).name]
             notes.append(f"{entry} was taken for {file}: keep the folders as they are in the starter.")
         elif entry is None:
@@ -153,7 +166,9 @@ def _accept(name: str, content: bytes, notes: list[str]) -> bytes:
             content.decode("utf-8")
         except UnicodeDecodeError as error:
             line = content[: error.start].count(b"\n") + 1
-            notes.append(f"{name} is not UTF-8 (byte 0x{content[error.start]:02x} in line {line}): save it as UTF-8.")
+            notes.append(
+                f"{name} is not UTF-8 (byte 0x{content[error.start]:02x} in line {line}): save it as UTF-8."
+            )
     return content
 
 

@@ -19,7 +19,9 @@ class Assignment:
             raise ManifestError(f"there is no assignment {identity!r}; there are: {', '.join(names(root))}")
         self.facts: Manifest = manifest.load(self.folder)
         if self.facts.id != identity:
-            raise ManifestError(f"{self.folder / manifest.FILE_NAME} says id = {self.facts.id!r}, not {identity!r}")
+            raise ManifestError(
+                f"{self.folder / manifest.FILE_NAME} says id = {self.facts.id!r}, not {identity!r}"
+            )
         self.id = identity
         self.root = root
         self.solution = root / "solutions" / identity

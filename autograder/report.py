@@ -103,7 +103,9 @@ def student_text(result: Result) -> str:
 
 def _cut(text: str, limit: int) -> str:
     clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\u2400")
-    return clean if len(clean) <= limit else clean[: limit - 40] + f"\n… {len(clean) - limit + 40:,} more characters"
+    return (
+        clean if len(clean) <= limit else clean[: limit - 40] + f"\n… {len(clean) - limit + 40:,} more characters"
+    )
 
 
 def write(content: dict[str, Any], path: Path) -> None:

@@ -91,7 +91,9 @@ def make_chaff(assignment: Assignment, chaff: Chaff, target: Path) -> None:
     source = path.read_text("utf-8")
     if source.count(chaff.find) != 1:
         count = source.count(chaff.find)
-        raise ManifestError(f"chaff {chaff.name!r}: its `find` text occurs {count} times in {chaff.file}, not once")
+        raise ManifestError(
+            f"chaff {chaff.name!r}: its `find` text occurs {count} times in {chaff.file}, not once"
+        )
     path.write_text(source.replace(chaff.find, chaff.replace), "utf-8")
 
 

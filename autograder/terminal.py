@@ -39,5 +39,7 @@ def print_graded(console: Console, facts: Manifest, graded: Graded) -> None:
     table.add_section()
     table.add_row("total", "", "", f"{points(graded.score)} / {points(facts.points)}")
     console.print(table)
-    credit = "" if graded.for_credit else "  NOT FOR CREDIT: not run as root, so the sandbox has no user of its own."
+    credit = (
+        "" if graded.for_credit else "  NOT FOR CREDIT: not run as root, so the sandbox has no user of its own."
+    )
     console.print(f"{graded.seconds:.1f} s, seed {graded.seed}, defences: {', '.join(graded.in_force)}.{credit}")

@@ -37,7 +37,7 @@ _compiled: dict[Packed, FunctionType] = {}
 
 def pack(function: FunctionType) -> Packed:
     """The function as source. Raises `TravelError` if it is a lambda, a closure or uses globals."""
-    function = inspect.unwrap(function)  # type: ignore[assignment]
+    function = inspect.unwrap(function)
     code = function.__code__
     if code not in _packed:
         _packed[code] = _pack(function)

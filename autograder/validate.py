@@ -54,7 +54,9 @@ def proofs(assignment: Assignment, only: str = "") -> Iterator[Proof]:
 
     total = points(assignment.facts.points)
     plan("solution", f"scores {total}", partial(samples.copy_solution, assignment), _full_marks)
-    plan("starter", "scores 0, every test reads 'not started'", partial(samples.copy_starter, assignment), _nothing)
+    plan(
+        "starter", "scores 0, every test reads 'not started'", partial(samples.copy_starter, assignment), _nothing
+    )
     for wheat in samples.wheat_of(assignment):
         plan("wheat", f"{wheat.name} scores {total}", partial(samples.make_wheat, assignment, wheat), _full_marks)
     for chaff in samples.chaff_of(assignment):

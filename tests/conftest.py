@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from autograder.project import ROOT
 from autograder.sandbox.host import Sandbox
 from autograder.sandbox.limits import Defences

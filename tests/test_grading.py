@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from autograder import grading, project, report, samples
 from autograder.faults import GraderFault
 from autograder.sandbox import host
@@ -114,7 +115,13 @@ def test_the_starter_reads_not_started(tiny):
 def test_a_wrong_value_is_explained_where_it_is_visible_and_nowhere_else(tiny, tmp_path):
     got = results(tiny, submission(tmp_path, "def twice(x):\n    print('hello')\n    return x * 2.001\n"))
     visible, hidden = (test["output"] for test in got["tests"])
-    for part in ("expected: f64[3]", "got:      f64[3]", "3 of 3 values are wrong", "asked:    twice of x", "hint:"):
+    for part in (
+        "expected: f64[3]",
+        "got:      f64[3]",
+        "3 of 3 values are wrong",
+        "asked:    twice of x",
+        "hint:",
+    ):
         assert part in visible
     assert "printed:  hello" in visible
     assert hidden == "This hidden test did not pass.\nLook at: Add x to itself. Handout, part 1."
@@ -167,7 +174,9 @@ def test_a_submission_over_its_time_keeps_the_tests_before(tiny, tmp_path):
     facts = tiny.folder / "assignment.toml"
     facts.write_text(facts.read_text().replace("seconds = 2", "seconds = 2\ntotal_seconds = 0.5"))
     again = project.Assignment("a0_tiny", root=tiny.root)
-    got = results(again, submission(tmp_path, "import time\n\n\ndef twice(x):\n    time.sleep(1)\n    return x + x\n"))
+    got = results(
+        again, submission(tmp_path, "import time\n\n\ndef twice(x):\n    time.sleep(1)\n    return x + x\n")
+    )
     assert [test["score"] for test in got["tests"]] == [60, 0]
     assert got["tests"][1]["extra_data"]["outcome"] == "not run"
 
@@ -175,7 +184,7 @@ def test_a_submission_over_its_time_keeps_the_tests_before(tiny, tmp_path):
 def test_a_check_that_breaks_gives_no_score(tiny):
     path = tiny.tests / "hidden" / "test_1_hidden.py"
     path.write_text(path.read_text().replace("    x = rng", "    {}['nothing']\n    x = rng"))
-    with pytest.raises(GraderFault, match="test_hidden.*KeyError"):
+    with pytest.raises(GraderFault, match=r"test_hidden.*KeyError"):
         grading.grade(tiny, tiny.solution, seed=7)
 
 

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from autograder import intake
 from autograder.manifest import Manifest, Part
 
@@ -56,7 +57,11 @@ def test_all_files_are_taken_without_a_word(hand_in):
 
 def test_one_nested_folder_and_junk_do_not_matter(hand_in):
     nested = {f"hand in/a0/{name}": content for name, content in FILES.items()}
-    junk = {"__MACOSX/hand in/._one.py": b"\0", "hand in/.DS_Store": b"\0", "hand in/a0/pkg/__pycache__/one.pyc": b""}
+    junk = {
+        "__MACOSX/hand in/._one.py": b"\0",
+        "hand in/.DS_Store": b"\0",
+        "hand in/a0/pkg/__pycache__/one.pyc": b"",
+    }
     taken = hand_in({**nested, **junk})
     assert (taken.files, taken.notes) == (FILES, [])
 
@@ -82,7 +87,12 @@ def test_a_missing_file_is_named(hand_in):
 
 
 def test_foreign_files_are_ignored_and_mentioned(hand_in):
-    extra = {"conftest.py": b"boom", "sitecustomize.py": b"boom", "pkg/numpy.py": b"boom", "pkg/__init__.py": b"boom"}
+    extra = {
+        "conftest.py": b"boom",
+        "sitecustomize.py": b"boom",
+        "pkg/numpy.py": b"boom",
+        "pkg/__init__.py": b"boom",
+    }
     taken = hand_in({**FILES, **extra})
     assert taken.files == FILES
     assert "conftest.py" in taken.notes[0]
@@ -118,7 +128,9 @@ def test_an_empty_submission_says_so(hand_in, files):
 
 
 def test_the_whole_starter_zipped_again(hand_in):
-    others = {name: b"" for name in ("README.md", "Makefile", "tests/test_1.py", "autograder/wire.py", "pkg/__init__.py")}
+    others = dict.fromkeys(
+        ("README.md", "Makefile", "tests/test_1.py", "autograder/wire.py", "pkg/__init__.py"), b""
+    )
     taken = hand_in({f"a0/{name}": content for name, content in {**FILES, **others}.items()})
     assert (taken.files, taken.notes) == (FILES, [])
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from autograder.project import ROOT
 
 
@@ -40,6 +41,7 @@ def show(item: str, lecture: object, obtained: object) -> None:
 def as_data(modules: list[ModuleType], jaxpr: Any) -> Any:
     """A minijax jaxpr as the grader sees it."""
     import msgspec
+
     from autograder import wire
 
     _, describe, judge, *_ = modules
@@ -94,7 +96,7 @@ def test_d_the_cross_entropy_agrees_with_jax(a1):
     worst = 0.0
     for case in golden:
         net = {name: np.array(value) for name, value in case["inputs"].items()}
-        loss = lambda *params: generators.nll(mj, net["x"], net["y"], *params)  # noqa: E731, B023
+        loss = lambda *params: generators.nll(mj, net["x"], net["y"], *params)  # noqa: E731
         value, grads = mj.value_and_grad(loss, argnums=(0, 1, 2))(net["w1"], net["b1"], net["w2"])
         for mine, theirs in zip((value, *grads), case["outputs"], strict=True):
             theirs = np.array(theirs)

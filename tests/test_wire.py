@@ -10,13 +10,19 @@ import ml_dtypes
 import msgspec
 import numpy as np
 import pytest
-from autograder import travel, wire
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from autograder import travel, wire
+
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text() | st.binary(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=20,
 )
@@ -33,7 +39,12 @@ def test_plain_data_arrives_unchanged(value):
     assert there_and_back(value) == value
 
 
-@given(hnp.arrays(st.sampled_from(["bool", "i1", "i8", "u4", "f2", "f4", "f8", "c16"]), hnp.array_shapes(min_dims=0, min_side=0)))
+@given(
+    hnp.arrays(
+        st.sampled_from(["bool", "i1", "i8", "u4", "f2", "f4", "f8", "c16"]),
+        hnp.array_shapes(min_dims=0, min_side=0),
+    )
+)
 @settings(deadline=None, database=None)
 def test_arrays_arrive_bit_for_bit(array):
     got = there_and_back(array)

@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 from autograder import evidence, manifest, results
-from autograder.faults import GraderFault
 from autograder.kit import random_programs, verdicts
 from autograder.kit.answers import Answers
 from autograder.kit.imports import ImportGuard
@@ -63,10 +62,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(grading, "tpulab")
 
 
+def _grading(config: pytest.Config) -> Grading:
+    grading = config.pluginmanager.get_plugin("tpulab")
+    assert isinstance(grading, Grading)
+    return grading
+
+
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Iterator[Student]:
     """The student's code, fresh for this test."""
-    grading: Grading = request.config.pluginmanager.get_plugin("tpulab")
+    grading = _grading(request.config)
     someone = grading.student_for(request.node)
     yield someone
     someone.close()
@@ -75,14 +80,14 @@ def student(request: pytest.FixtureRequest) -> Iterator[Student]:
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers from the run's seed and the test's name."""
-    grading: Grading = request.config.pluginmanager.get_plugin("tpulab")
+    grading = _grading(request.config)
     return np.random.default_rng([grading.seed, zlib.crc32(request.node.name.encode())])
 
 
 @pytest.fixture
 def answers(request: pytest.FixtureRequest) -> Answers:
     """What the student wrote into the notebook's answer cells."""
-    grading: Grading = request.config.pluginmanager.get_plugin("tpulab")
+    grading = _grading(request.config)
     return grading.answers
 
 
@@ -247,6 +252,3 @@ def _message(case: results.Case, seed: int) -> str:
         lines.append(f"  hint:     {case.hint}")
     lines.append(f"  again:    make test T={case.function.split('::')[-1]} SEED={seed}")
     return "\n".join(lines) + "\n"
-
-
-

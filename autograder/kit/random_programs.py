@@ -73,5 +73,3 @@ def seed(test: Callable[..., Any], value: int) -> None:
     drawn = getattr(test, "__drawn__", None)
     if drawn is not None:
         hypothesis.seed(value)(drawn)
-
-

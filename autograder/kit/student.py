@@ -108,7 +108,8 @@ class SandboxedStudent(Student):
 
     def __init__(self, open_worker: Callable[[], Any]) -> None:
         super().__init__()
-        self._open, self._worker = open_worker, None
+        self._open = open_worker
+        self._worker: Any = None
         self._sequence = 0
         self.output = ""
 

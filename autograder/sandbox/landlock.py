@@ -44,9 +44,7 @@ def ruleset(readable: Iterable[str], writable: Iterable[str]) -> int:
     scope = _SCOPE_ALL if version >= _SCOPE_FROM_ABI else 0
     attributes = struct.pack("=QQQ", handled, network, scope)
     size = 8 if not network else 16 if not scope else 24
-    fd = _libc.syscall(
-        _CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0)
-    )
+    fd = _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
     if fd < 0:
         raise OSError(ctypes.get_errno(), "landlock_create_ruleset")
     for paths, rights in ((readable, _READ), (writable, handled)):

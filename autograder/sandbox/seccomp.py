@@ -82,8 +82,9 @@ def program(machine: str) -> bytes:
     if machine == "x86_64":
         parts += [_instruction(_JUMP_AT_LEAST, _X32_BIT, 0, 1), refuse]
     for numbers in _REFUSED.values():
-        if numbers[column] is not None:
-            parts += [_instruction(_JUMP_EQUAL, numbers[column], 0, 1), refuse]
+        number = numbers[column]
+        if number is not None:
+            parts += [_instruction(_JUMP_EQUAL, number, 0, 1), refuse]
     parts += [
         _instruction(_JUMP_EQUAL, _CLONE3, 0, 1),
         _instruction(_RETURN, _ERRNO | errno.ENOSYS),

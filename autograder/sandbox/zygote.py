@@ -32,12 +32,12 @@ from autograder.sandbox import landlock, limits, seccomp, worker
 
 PRELOAD = (
     "abc ast base64 bisect collections.abc contextlib copy copyreg dataclasses datetime decimal dis enum "
-    "fractions functools gc hashlib heapq inspect io itertools json keyword linecache math numbers operator "
-    "pathlib pprint queue random re reprlib statistics string struct symtable tempfile textwrap threading time "
-    "tokenize traceback types typing unittest uuid warnings weakref "
-    "encodings.ascii encodings.idna encodings.latin_1 encodings.utf_8_sig encodings.unicode_escape "
-    "ml_dtypes numpy numpy.fft numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.random "
-    "numpy.testing numpy.typing"
+    "fractions functools gc hashlib heapq inspect io itertools json keyword linecache math numbers "
+    "operator pathlib pprint queue random re reprlib statistics string struct symtable tempfile textwrap "
+    "threading time tokenize traceback types typing unittest uuid warnings weakref encodings.ascii "
+    "encodings.idna encodings.latin_1 encodings.utf_8_sig encodings.unicode_escape ml_dtypes numpy "
+    "numpy.fft numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.random numpy.testing "
+    "numpy.typing"
 ).split()
 
 _PR_SET_CHILD_SUBREAPER = 36

@@ -14,13 +14,16 @@ import ast
 import re
 from typing import Any
 
-import judge
 import numpy as np
+
+import judge
 from judge import Aval, Eqn, Jaxpr, Literal, Use, Variable
 
 _DTYPES = {"bool": "bool", "i32": "int32", "i64": "int64", "f32": "float32", "f64": "float64"}
 _TYPE = re.compile(r"(bool|[if](?:32|64))\[([\d,\s]*)\]$")
-_WHOLE = re.compile(r"^\s*\{\s*lambda\s*;(?P<ins>.*?)\.\s*let(?P<eqns>.*)\bin\s*\((?P<outs>.*?)\)\s*\}\s*$", re.DOTALL)
+_WHOLE = re.compile(
+    r"^\s*\{\s*lambda\s*;(?P<ins>.*?)\.\s*let(?P<eqns>.*)\bin\s*\((?P<outs>.*?)\)\s*\}\s*$", re.DOTALL
+)
 _EQN = re.compile(r"^(?P<out>\S+)\s*=\s*(?P<name>\w+)\s*(?:\[(?P<params>[^\]]*)\])?(?P<operands>.*)$")
 _PARAM = re.compile(r"(\w+)=(\([^)]*\)|[^\s]+)")
 
@@ -80,12 +83,16 @@ def _equation(line: str, numbers: dict[str, Variable]) -> Eqn:
     dtypes = [avals[numbers[word].number].dtype for word in words if word in numbers]
     operands = [_atom(word, numbers, dtypes[0] if dtypes else "float32") for word in words]
     params = {key: _parameter(value) for key, value in _PARAM.findall(found["params"] or "")}
-    samples = [np.zeros(avals[a.number].shape, avals[a.number].dtype) if isinstance(a, Use) else a.value for a in operands]
+    samples = [
+        np.zeros(avals[a.number].shape, avals[a.number].dtype) if isinstance(a, Use) else a.value for a in operands
+    ]
     try:
         result = judge.apply(found["name"], samples, params)
     except (TypeError, ValueError, IndexError, KeyError) as error:
         raise JaxprSyntaxError(f"{line!r} cannot be right: {error}") from None
-    return Eqn(found["name"], operands, params, _define(found["out"], numbers, Aval(result.shape, result.dtype.name)))
+    return Eqn(
+        found["name"], operands, params, _define(found["out"], numbers, Aval(result.shape, result.dtype.name))
+    )
 
 
 def _parameter(text: str) -> Any:

@@ -24,7 +24,9 @@ class Aval(msgspec.Struct, array_like=True, frozen=True):
     dtype: str
 
     def __str__(self) -> str:
-        return f"{show.dtype(self.dtype) if self.dtype in DTYPES else self.dtype}[{','.join(map(str, self.shape))}]"
+        return (
+            f"{show.dtype(self.dtype) if self.dtype in DTYPES else self.dtype}[{','.join(map(str, self.shape))}]"
+        )
 
 
 class Variable(msgspec.Struct, array_like=True, frozen=True):
@@ -87,6 +89,10 @@ def _arithmetic(ufunc: Callable[..., Any], to_float: bool = False) -> Callable[.
     return run
 
 
+def _function(ufunc: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: ufunc(_floating(x))
+
+
 def _broadcast(x: np.ndarray, shape: list[int], broadcast_dimensions: list[int]) -> np.ndarray:
     if len(set(broadcast_dimensions)) != x.ndim:
         raise ValueError("broadcast_dimensions must name one axis for each of the operand's")
@@ -116,10 +122,7 @@ IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {
     "mul": _arithmetic(np.multiply),
     "div": _arithmetic(np.divide, to_float=True),
     "neg": np.negative,
-    **{
-        name: (lambda x, ufunc=getattr(np, name): ufunc(_floating(x)))
-        for name in ("exp", "log", "tanh", "sqrt", "sin", "cos")
-    },
+    **{name: _function(getattr(np, name)) for name in ("exp", "log", "tanh", "sqrt", "sin", "cos")},
     "eq": _arithmetic(np.equal),
     "gt": _arithmetic(np.greater),
     "select": _select,

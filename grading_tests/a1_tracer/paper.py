@@ -45,7 +45,7 @@ def exercises(seed: int) -> list[Exercise]:
             title="Its gradient by hand",
             prompt=(
                 "Write a jaxpr with one input and one result that computes the gradient of `sum(f(x))` for the "
-                "same `f`. Any correct one of at most 12 equations counts: it is executed."
+                "same `f`. Any correct one of at most 12 equations counts: it is run."
             ),
             form="one string that holds the jaxpr",
             answer=_backward(d, kind),
@@ -66,8 +66,8 @@ def exercises(seed: int) -> list[Exercise]:
             name="rewrites",
             title="Branches that can be jitted",
             prompt=(
-                f"`def g(x, n): return x * 2 if n > {d['limit']} else x` fails under `jit(g)`. Which of these work "
-                "for every integer `n`, with the same results?\n\n"
+                f"`def g(x, n): return x * 2 if n > {d['limit']} else x` fails under `jit(g)`. Which of these "
+                "work for every integer `n`, with the same results?\n\n"
                 "- `a`: `jit(g, static_argnums=(1,))`\n"
                 "- `b`: `jit(g, static_argnums=(0,))`\n"
                 f"- `c`: `jit(lambda x, n: where(n > {d['limit']}, x * 2, x))`\n"
@@ -82,8 +82,8 @@ def exercises(seed: int) -> list[Exercise]:
             title="The price of a static argument",
             prompt=(
                 f"`jit(g, static_argnums=(1,))` of exercise *Branches* is called on one `x` with `n` = "
-                f"{', '.join(map(str, d['configs']))}. How many programs are in its cache afterwards? And how many "
-                "for the version with `where`?"
+                f"{', '.join(map(str, d['configs']))}. How many programs are in its cache afterwards? And how "
+                "many for the version with `where`?"
             ),
             form="a list of two integers: [static, where]",
             answer=[len(set(d["configs"])), 1],

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import jaxpr_text
-import judge
 import numpy as np
-import paper
+
 from autograder.kit import check, hint, number, weight
 from autograder.kit.verdicts import CheckFailed
 from autograder.manifest import load
 from autograder.project import ROOT
+
+import jaxpr_text
+import judge
+import paper
 
 CLASS_SEED = load(ROOT / "assignments" / "a1_tracer").paper_seed
 DRAWN = paper.drawn(CLASS_SEED)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import generators
-import judge
 import numpy as np
 import pytest
-from autograder.kit import check, given, hint, number, probe, weight
 from hypothesis import strategies as st
+
+from autograder.kit import check, given, hint, number, probe, weight
+
+import generators
+import judge
 
 
 @probe
 def result_type(primitive, kinds, params) -> judge.Aval:
     """The type that abstract_eval gives for a primitive applied to operands of these types."""
-    import describe
     from minijax.abstract_eval import abstract_eval
+
+    import describe
 
     out = abstract_eval(primitive, *map(describe.shaped, kinds), **describe.params(params))
     return [list(out.shape), out.dtype.name]

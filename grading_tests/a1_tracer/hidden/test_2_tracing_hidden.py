@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from hypothesis import strategies as st
+
+from autograder.kit import check, given, hint, number, probe, weight
+
 import generators
 import judge
-import numpy as np
-from autograder.kit import check, given, hint, number, probe, weight
-from hypothesis import strategies as st
 
 
 @probe
 def traced_inside(run_program, outer, inner, x, y) -> judge.Jaxpr:
     """Inside a traced function: trace another one that uses the outer tracer, and evaluate its jaxpr."""
-    import describe
     import minijax
+
+    import describe
 
     def function(x, y):
         a = run_program(minijax, outer, x)
@@ -42,8 +45,9 @@ def test_traces_nest(student, outer, inner, draw):
 @probe
 def after_an_error(x) -> judge.Jaxpr:
     """Trace a function that raises, catch it, then trace another one."""
-    import describe
     import minijax
+
+    import describe
 
     def stops(x):
         x * 2.0
@@ -99,8 +103,9 @@ def mixed(xp, x, n, flags):
 @probe
 def traced(function, arguments) -> judge.Jaxpr:
     """make_jaxpr of a function on these arguments."""
-    import describe
     import minijax
+
+    import describe
 
     return describe.jaxpr(minijax.make_jaxpr(lambda *xs: function(minijax, *xs))(*arguments))
 
@@ -124,8 +129,9 @@ def test_mixed_dtypes_and_constant_results(student, rng):
 @probe
 def aliases(x) -> list[judge.Jaxpr]:
     """Trace functions that return their argument, return it twice, and return a constant."""
-    import describe
     import minijax
+
+    import describe
 
     functions = [lambda x: x, lambda x: (x, x + 0.0, x), lambda x: 7.0]
     return [describe.jaxpr(minijax.make_jaxpr(function)(x)) for function in functions]

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import generators
 import numpy as np
 import pytest
-from autograder.kit import check, given, hint, number, probe, weight
 from hypothesis import assume
 from hypothesis import strategies as st
+
+from autograder.kit import check, given, hint, number, probe, weight
+
+import generators
 
 GOLDEN = json.loads((Path(__file__).parent / "golden_jax.json").read_text())
 
@@ -31,7 +33,7 @@ def network_gradients(nll, net) -> list[np.ndarray]:
 
 @number("4.10")
 @weight(2)
-@hint("The cross-entropy's loss and gradients must be JAX's to the last digits. Handout, part 4, the lecture's network.")
+@hint("Loss and gradients must be JAX's to the last digits. Handout, part 4, the lecture's network.")
 @pytest.mark.parametrize("case", range(len(GOLDEN)))
 def test_cross_entropy_agrees_with_jax(student, case):
     """loss and gradients of the two-layer cross-entropy, as JAX has them"""
@@ -63,7 +65,9 @@ def guarded(x) -> list[np.ndarray]:
 
 @number("4.11")
 @weight(1)
-@hint("The branch that where does not take gets an exact zero, not 0 times something. Handout, part 4, double where.")
+@hint(
+    "The branch that where does not take gets an exact zero, not 0 times something. Handout, part 4, double where."
+)
 def test_the_untaken_branch_does_not_poison(student):
     """gradients through where stay finite when the other branch is guarded"""
     x = np.array([-2.0, 0.0, 0.5, 3.0])
@@ -147,8 +151,9 @@ def test_second_derivatives_of_random_programs(student, steps, draw):
 @probe
 def pulled_back(x, y, cotangents) -> list[Any]:
     """vjp of a function with two results; the pullback is called for several cotangents."""
-    import describe
     import minijax
+
+    import describe
 
     def function(x, y):
         return {"product": x @ y, "sum": minijax.sum(x, axis=0)}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import judge
 import numpy as np
 import pytest
+
 from autograder.kit import check, hint, number, probe, weight
+
+import judge
 
 
 @probe
@@ -16,7 +18,7 @@ def nested(x, y) -> list[np.ndarray]:
     import minijax
     import numpy as np
 
-    pair = lambda x, y: -2.0 * minijax.sin(x) + y  # noqa: E731
+    pair = lambda x, y: -2.0 * minijax.sin(x) + y
     table = minijax.vmap(minijax.vmap(pair, in_axes=(None, 0)), in_axes=(0, None))(x, y)
     same = minijax.vmap(lambda x: -2.0 * minijax.sin(x) + x)(np.arange(3.0))
     inner = minijax.vmap(minijax.vmap(lambda a, b: minijax.sum(a * b), (None, 0), 0), (0, None), 1)
@@ -38,8 +40,9 @@ def test_vmap_nests(student, rng):
 @probe
 def trees(params, x) -> Any:
     """vmap with pytrees in in_axes and out_axes."""
-    import describe
     import minijax
+
+    import describe
 
     def function(params, inputs):
         x, scale = inputs
@@ -68,8 +71,9 @@ def test_trees_of_axes(student, rng):
 @probe
 def sharing(x, w) -> judge.Jaxpr:
     """make_jaxpr of vmap where one argument is shared and some work concerns it alone."""
-    import describe
     import minijax
+
+    import describe
 
     def function(x, w):
         square = minijax.tanh(w @ w)
@@ -88,7 +92,9 @@ def test_unmapped_values_are_not_copied(student, rng):
     check.close(judge.run(jaxpr, [x, w])[0], x @ np.tanh(w @ w) + w.sum(axis=0), ulps=64)
     for eqn in jaxpr.eqns:
         copied = len(eqn.out.aval.shape) > 2
-        check.that(not copied, "an array larger than its members need", expected="no copies of w", got=judge.text(jaxpr))
+        check.that(
+            not copied, "an array larger than its members need", expected="no copies of w", got=judge.text(jaxpr)
+        )
     tanh = [str(eqn.out.aval) for eqn in jaxpr.eqns if eqn.primitive == "tanh"]
     check.equal(tanh, ["f64[3,3]"], "the type of tanh(w @ w)")
 
@@ -106,7 +112,9 @@ def trap(x, rows) -> list[np.ndarray]:
 
 @number("5.11")
 @weight(1)
-@hint("A batch of scalars has the shape of a row: give it unit axes before it meets one. Handout, part 5, the trap.")
+@hint(
+    "A batch of scalars has the shape of a row: give it unit axes before it meets one. Handout, part 5, the trap."
+)
 def test_broadcasting_does_not_mix_members(student, rng):
     """a batch of 3 scalars beside rows of 3"""
     x, rows = rng.normal(size=3), rng.normal(size=(3, 3))
@@ -127,7 +135,7 @@ def with_grad(order, x, w) -> np.ndarray:
 
     if order == "vmap of grad":
         return np.asarray(minijax.vmap(minijax.grad(loss), in_axes=(None, 0))(w, x))
-    total = lambda w: minijax.sum(minijax.vmap(loss, in_axes=(None, 0))(w, x))  # noqa: E731
+    total = lambda w: minijax.sum(minijax.vmap(loss, in_axes=(None, 0))(w, x))
     return np.asarray(minijax.grad(total)(w))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from autograder.kit import check, hint, leaderboard, number, probe, weight
+
 import cleanup
 import generators
 import judge
-import numpy as np
-from autograder.kit import check, hint, leaderboard, number, probe, weight
 
 BUDGET = 40
 
@@ -16,8 +18,9 @@ BUDGET = 40
 @probe
 def per_sample_jaxpr(nll, net) -> judge.Jaxpr:
     """make_jaxpr of the per-sample gradients of the network's loss in bits."""
-    import describe
     import minijax
+
+    import describe
 
     def bits(w1, b1, w2, x, y):
         return nll(minijax, x, y, w1, b1, w2) / 0.6931472
@@ -29,18 +32,19 @@ def per_sample_jaxpr(nll, net) -> judge.Jaxpr:
 @probe
 def other_jaxprs(net, nll, x) -> list[judge.Jaxpr]:
     """Four more programs: a traced gradient, a vmapped one, a second derivative, a training step."""
-    import describe
     import minijax
 
-    f = lambda x: minijax.sum(minijax.tanh(x) * x)  # noqa: E731
-    softmax = lambda x: minijax.sum(minijax.softmax(x) * x)  # noqa: E731
-    slope = lambda x: minijax.sum(minijax.grad(f)(x) * x)  # noqa: E731
+    import describe
+
+    f = lambda x: minijax.sum(minijax.tanh(x) * x)
+    softmax = lambda x: minijax.sum(minijax.softmax(x) * x)
+    slope = lambda x: minijax.sum(minijax.grad(f)(x) * x)
 
     def step(w1, b1, w2):
         loss, grads = minijax.value_and_grad(
             lambda *params: nll(minijax, net["x"], net["y"], *params), argnums=(0, 1, 2)
         )(w1, b1, w2)
-        return [w - 0.1 * g for w, g in zip((w1, b1, w2), grads)], loss
+        return [w - 0.1 * g for w, g in zip((w1, b1, w2), grads, strict=True)], loss
 
     made = [
         minijax.make_jaxpr(minijax.grad(f))(x[0]),
@@ -69,7 +73,9 @@ def test_the_per_sample_program_is_small(student, rng, set_leaderboard_value=Non
         z = h @ net["w2"]
         p = np.exp(z - z.max(axis=-1, keepdims=True))
         dz = (p / p.sum(axis=-1, keepdims=True) - net["y"]) / 0.6931472
-        check.close(judge.run(tidy, inputs)[2], h[:, :, None] * dz[:, None, :], ulps=256, what="the gradients by w2")
+        check.close(
+            judge.run(tidy, inputs)[2], h[:, :, None] * dz[:, None, :], ulps=256, what="the gradients by w2"
+        )
         counts.append(len(tidy.eqns))
     check.equal(counts[0], counts[1], "equations for batches of 4 and of 16")
     check.at_most(counts[0], BUDGET, "equations after clean-up")

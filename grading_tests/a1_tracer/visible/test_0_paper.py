@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import jaxpr_text
 import pytest
+
 from autograder.kit import check, hint, number, weight
 from autograder.kit.verdicts import CheckFailed
+
+import jaxpr_text
 
 
 @number("0.1")
 @weight(0)
 @hint("Answer cells hold one assignment of one literal, and jaxprs are written as minijax prints them.")
 @pytest.mark.parametrize(
-    ("name", "kind"), [("forward", str), ("backward", str), ("traces", list), ("rewrites", list), ("configs", list)]
+    ("name", "kind"),
+    [("forward", str), ("backward", str), ("traces", list), ("rewrites", list), ("configs", list)],
 )
 def test_answers_can_be_read(answers, name, kind):
     """every paper answer is there and can be read (right or wrong is graded later)"""

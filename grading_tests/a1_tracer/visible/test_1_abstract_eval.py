@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import generators
-import judge
 import numpy as np
 import pytest
+
 from autograder.kit import check, given, hint, number, probe, weight
+
+import generators
+import judge
 
 
 @probe
 def result_type(primitive, kinds, params) -> judge.Aval:
     """The type that abstract_eval gives for a primitive applied to operands of these types."""
-    import describe
     from minijax.abstract_eval import abstract_eval
+
+    import describe
 
     out = abstract_eval(primitive, *map(describe.shaped, kinds), **describe.params(params))
     return [list(out.shape), out.dtype.name]
@@ -34,8 +37,9 @@ def scalar_type(kind, beside) -> str:
 @probe
 def shapes_of(function, shapes) -> Any:
     """eval_shape of a function on float32 arguments of these shapes."""
-    import describe
     import minijax
+
+    import describe
 
     calls = [describe.shaped([shape, "float32"]) for shape in shapes]
     return describe.types(minijax.eval_shape(lambda *xs: function(minijax, *xs), *calls))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import generators
-import judge
 import numpy as np
 import pytest
-from autograder.kit import check, given, hint, number, probe, weight
 from hypothesis import strategies as st
+
+from autograder.kit import check, given, hint, number, probe, weight
+
+import generators
+import judge
 
 
 @probe
 def traced(function, arguments) -> judge.Jaxpr:
     """make_jaxpr of a function on these arguments."""
-    import describe
     import minijax
+
+    import describe
 
     return describe.jaxpr(minijax.make_jaxpr(lambda *xs: function(minijax, *xs))(*arguments))
 
@@ -24,8 +27,9 @@ def traced(function, arguments) -> judge.Jaxpr:
 @probe
 def traced_steps(run_program, steps, x) -> judge.Jaxpr:
     """make_jaxpr of a random program, written out as steps."""
-    import describe
     import minijax
+
+    import describe
 
     return describe.jaxpr(minijax.make_jaxpr(lambda x: run_program(minijax, steps, x))(x))
 
@@ -73,7 +77,9 @@ def test_jaxprs_compute_what_the_function_does(student, steps, shape, dtype, dra
     """the jaxpr of a random program, executed by the grader, gives the program's result"""
     if not shape:
         steps = [step for step in steps if step[0] != "total"] or [["neg", 0]]
-        steps = [[name, *(min(operand, index) for operand in operands)] for index, (name, *operands) in enumerate(steps)]
+        steps = [
+            [name, *(min(operand, index) for operand in operands)] for index, (name, *operands) in enumerate(steps)
+        ]
     x = generators.normal(np.random.default_rng(draw), *shape, dtype=dtype)
     jaxpr = student(traced_steps, generators.run_program, steps, x)
     (y,) = judge.run(jaxpr, [x])
@@ -84,8 +90,9 @@ def test_jaxprs_compute_what_the_function_does(student, steps, shape, dtype, dra
 @probe
 def counted(x) -> list[judge.Jaxpr]:
     """Trace the same function twice; it adds how often it has run so far."""
-    import describe
     import minijax
+
+    import describe
 
     runs = []
 
@@ -117,16 +124,19 @@ def tree_function(xp, params, inputs):
 @probe
 def traced_tree(function, params, inputs) -> judge.Jaxpr:
     """make_jaxpr of a function of a dict and a tuple."""
-    import describe
     import minijax
 
-    call = lambda params, inputs: function(minijax, params, inputs)  # noqa: E731
+    import describe
+
+    call = lambda params, inputs: function(minijax, params, inputs)
     return describe.jaxpr(minijax.make_jaxpr(call)(params, (inputs[0], inputs[1])))
 
 
 @number("2.4")
 @weight(2)
-@hint("Flatten arguments and results; dict entries go in the order of their sorted keys. Handout, part 2, pytrees.")
+@hint(
+    "Flatten arguments and results; dict entries go in the order of their sorted keys. Handout, part 2, pytrees."
+)
 @pytest.mark.parametrize("keys", [["w", "b"], ["b", "w"]])
 def test_pytrees_of_arguments_and_results(student, rng, keys):
     """dicts, lists and tuples of arrays go in and come out, whatever the order of the keys"""
@@ -240,7 +250,9 @@ def test_leaked_tracers_are_refused(student, way):
     error = student.error(leaked, way)
     check.raised(error, "LeakedTracerError")
     origin = str(error.fields.get("origin", ""))
-    check.that("keeper" in origin, "the field origin", expected="the function's name, keeper, and a line", got=origin)
+    check.that(
+        "keeper" in origin, "the field origin", expected="the function's name, keeper, and a line", got=origin
+    )
 
 
 @probe

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import generators
-import judge
 import numpy as np
 import pytest
-from autograder.kit import check, given, hint, number, probe, weight
 from hypothesis import assume
 from hypothesis import strategies as st
+
+from autograder.kit import check, given, hint, number, probe, weight
+
+import generators
+import judge
 
 
 @probe
@@ -251,14 +253,19 @@ def test_what_has_no_gradient_is_refused(student, way, what, aval):
 @probe
 def tree_gradients(params, x) -> list[Any]:
     """value_and_grad by a dict of parameters, and grad by the second argument alone."""
-    import describe
     import minijax
+
+    import describe
 
     def loss(params, x):
         return minijax.sum(minijax.tanh(x @ params["w"] + params["b"]) * params["scale"][0])
 
     value, gradient = minijax.value_and_grad(loss)(params, x)
-    return [describe.leaves(value), describe.leaves(gradient), describe.leaves(minijax.grad(loss, argnums=1)(params, x))]
+    return [
+        describe.leaves(value),
+        describe.leaves(gradient),
+        describe.leaves(minijax.grad(loss, argnums=1)(params, x)),
+    ]
 
 
 @number("4.8")
@@ -281,8 +288,9 @@ def test_pytrees_argnums_and_values(student, rng):
 @probe
 def traced_gradient(x) -> judge.Jaxpr:
     """make_jaxpr of grad of sum(tanh(x) · x)."""
-    import describe
     import minijax
+
+    import describe
 
     return describe.jaxpr(minijax.make_jaxpr(minijax.grad(lambda x: minijax.sum(minijax.tanh(x) * x)))(x))
 

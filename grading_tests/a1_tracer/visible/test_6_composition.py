@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import generators
 import numpy as np
+
 from autograder.kit import check, hint, number, probe, weight
+
+import generators
 
 
 @probe
@@ -51,7 +53,9 @@ def perturbed(x) -> list[float]:
     import numpy as np
 
     once = minijax.grad(lambda x: x * minijax.grad(lambda y: x + y)(np.float64(1.0)))
-    deeper = minijax.grad(lambda x: minijax.grad(lambda y: x * y * minijax.grad(lambda z: x * y * z * z)(x))(x * x))
+    deeper = minijax.grad(
+        lambda x: minijax.grad(lambda y: x * y * minijax.grad(lambda z: x * y * z * z)(x))(x * x)
+    )
     return [float(np.asarray(once(x))), float(np.asarray(deeper(x)))]
 
 

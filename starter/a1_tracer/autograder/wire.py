@@ -31,15 +31,12 @@ MAX_RANK = 32
 
 _ARRAY, _FUNCTION = 1, 2
 _HEADER = struct.Struct("!I")
-_DTYPES = {
-    np.dtype(name).name: np.dtype(name)
-    for name in (
-        "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
-    ).split()
-} | {
-    np.dtype(getattr(ml_dtypes, name)).name: np.dtype(getattr(ml_dtypes, name))
-    for name in "bfloat16 float8_e4m3fn float8_e5m2 int4 uint4".split()
-}
+_NUMPY_DTYPES = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
+).split()
+_SMALL_DTYPES = "bfloat16 float8_e4m3fn float8_e5m2 int4 uint4".split()
+_DTYPES = {name: np.dtype(name) for name in _NUMPY_DTYPES}
+_DTYPES |= {name: np.dtype(getattr(ml_dtypes, name)) for name in _SMALL_DTYPES}
 _array_encoder = msgspec.msgpack.Encoder()
 _array_decoder = msgspec.msgpack.Decoder(tuple[str, list[int], bytes])
 _function_decoder = msgspec.msgpack.Decoder(travel.Packed)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import judge
 import numpy as np
 import pytest
+
 from autograder.kit import check, hint, number, probe, weight
+
+import judge
 
 
 @probe
@@ -35,7 +37,10 @@ def stamps(calls) -> list[float]:
 @hint("The key is the shapes and dtypes of the arguments, never their values. Handout, part 3.")
 def test_the_lectures_five_calls_trace_three_times(student, rng):
     """the lecture's five calls: same shape, new shape, new dtype, the first again"""
-    x = [rng.normal(size=shape).astype(dtype) for shape, dtype in [(4, "f4"), (4, "f4"), (7, "f4"), (4, "f8"), (4, "f4")]]
+    x = [
+        rng.normal(size=shape).astype(dtype)
+        for shape, dtype in [(4, "f4"), (4, "f4"), (7, "f4"), (4, "f8"), (4, "f4")]
+    ]
     check.equal(student(stamps, x), [1.0, 1.0, 2.0, 3.0, 1.0], "which trace served each of the five calls")
 
 
@@ -154,7 +159,13 @@ def structures(calls) -> list[float]:
 def test_structure_is_in_the_key(student):
     """the same leaves in another pytree are another program; the order of a dict's keys does not matter"""
     x, y = np.ones(2), np.zeros(2)
-    calls = [["tuple", [x, y]], ["list", [x, y]], ["dict", {"a": x, "b": y}], ["dict", {"b": y, "a": x}], ["tuple", [x, y]]]
+    calls = [
+        ["tuple", [x, y]],
+        ["list", [x, y]],
+        ["dict", {"a": x, "b": y}],
+        ["dict", {"b": y, "a": x}],
+        ["tuple", [x, y]],
+    ]
     check.equal(student(structures, calls), [1.0, 2.0, 3.0, 3.0, 1.0], "which trace served each call")
 
 
@@ -218,9 +229,10 @@ def test_an_error_leaves_the_cache_clean(student):
 @probe
 def eliminated(x) -> judge.Jaxpr:
     """The jaxpr of a function with dead equations, after dead_code_elimination."""
-    import describe
     import minijax
     from minijax.dce import dead_code_elimination
+
+    import describe
 
     def function(x, y):
         unused = minijax.exp(x)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import generators
-import judge
 import numpy as np
 import pytest
-from autograder.kit import check, given, hint, number, probe, weight
 from hypothesis import strategies as st
+
+from autograder.kit import check, given, hint, number, probe, weight
+
+import generators
+import judge
 
 
 @probe
 def batched(function, arguments, in_axes, out_axes) -> Any:
     """vmap of a function with these in_axes and out_axes, on these arguments."""
-    import describe
     import minijax
 
-    call = lambda *xs: function(minijax, *xs)  # noqa: E731
+    import describe
+
+    call = lambda *xs: function(minijax, *xs)
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     return describe.leaves(minijax.vmap(call, in_axes=axes, out_axes=out_axes)(*arguments))
 
@@ -26,10 +29,11 @@ def batched(function, arguments, in_axes, out_axes) -> Any:
 @probe
 def batched_jaxpr(function, arguments, in_axes) -> judge.Jaxpr:
     """make_jaxpr of vmap of a function."""
-    import describe
     import minijax
 
-    call = lambda *xs: function(minijax, *xs)  # noqa: E731
+    import describe
+
+    call = lambda *xs: function(minijax, *xs)
     return describe.jaxpr(minijax.make_jaxpr(minijax.vmap(call, in_axes=tuple(in_axes)))(*arguments))
 
 
@@ -58,7 +62,9 @@ def test_predict_becomes_one_matrix_product(student, rng):
     (got,) = judge.run(jaxpr, [w, x])
     check.close(got, np.tanh(x @ w), ulps=32)
     types = {v.number: str(v.aval) for v in [*jaxpr.invars, *(eqn.out for eqn in jaxpr.eqns)]}
-    dots = [[types.get(getattr(a, "number", -1), "?") for a in e.operands] for e in jaxpr.eqns if e.primitive == "dot"]
+    dots = [
+        [types.get(getattr(a, "number", -1), "?") for a in e.operands] for e in jaxpr.eqns if e.primitive == "dot"
+    ]
     check.equal(dots, [["f32[6,4]", "f32[4,3]"]], "the operands of every dot")
 
 
@@ -123,7 +129,15 @@ def dot(xp, a, b):
 @hint("np.matmul takes axes before the last two as a batch; a vector is no matrix. Handout, part 5, dot.")
 @pytest.mark.parametrize(
     ("left", "right"),
-    [([4], [4]), ([3, 4], [4]), ([4], [4, 2]), ([3, 4], [4, 2]), ([7, 3, 4], [4, 2]), ([4], [7, 4, 2]), ([7, 3, 4], [7, 4, 2])],
+    [
+        ([4], [4]),
+        ([3, 4], [4]),
+        ([4], [4, 2]),
+        ([3, 4], [4, 2]),
+        ([7, 3, 4], [4, 2]),
+        ([4], [7, 4, 2]),
+        ([7, 3, 4], [7, 4, 2]),
+    ],
 )
 @pytest.mark.parametrize("in_axes", [[0, None], [None, 0], [0, 0], [-1, 0]])
 def test_dot_with_either_or_both_operands_mapped(student, rng, left, right, in_axes):

@@ -41,7 +41,9 @@ class Answers:
         if self._problem and name not in self._cells:
             raise MalformedAnswer(f"No answer: {self._problem}.")
         if name not in self._cells:
-            raise MalformedAnswer(f"The notebook has no cell tagged answer-{name}: take it from the starter again.")
+            raise MalformedAnswer(
+                f"The notebook has no cell tagged answer-{name}: take it from the starter again."
+            )
         value = _literal(self._cells[name], name)
         if value is None:
             raise NotStarted(f"exercise {name}")

@@ -39,7 +39,9 @@ def points_table(facts: Manifest, combined: list[Result], seed: int, everything:
     text = "\n".join(["", f"{facts.id}: {facts.title}", rule, *lines[:-1], rule, lines[-1]])
     rest = facts.points - total
     if everything and rest > 0:
-        text += f"\nThe other {points(rest)} of {points(facts.points)} points are graded by tests that do not ship."
+        text += (
+            f"\nThe other {points(rest)} of {points(facts.points)} points are graded by tests that do not ship."
+        )
     return text + f"\nInputs were drawn from seed {seed}; `make test SEED={seed}` draws them again."
 
 

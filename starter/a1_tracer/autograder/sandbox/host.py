@@ -112,10 +112,11 @@ class Worker:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise WorkerStopped("time", f"No answer within {self.limits.seconds:g} seconds.")
-            ready, _, _ = select.select([self._socket, self._output_fd], [], [], min(left, _TICK))
+            answers = self._socket.fileno()
+            ready, _, _ = select.select([answers, self._output_fd], [], [], min(left, _TICK))
             if self._output_fd in ready:
                 self._drain()
-            if self._socket in ready:
+            if answers in ready:
                 try:
                     return self._socket.recv(count)
                 except OSError:

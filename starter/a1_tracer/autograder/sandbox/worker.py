@@ -14,7 +14,6 @@ import msgspec
 
 from autograder import evidence, wire
 
-
 # Sent before the first request, hence before any student code runs: what fails earlier is the grader's fault.
 READY = b"ready"
 

@@ -5,9 +5,9 @@ SHELL := /bin/bash
 # The newest interpreter that runs; as root, one that an unprivileged worker can execute as well.
 PYTHON ?= $(shell bash tools/find_python.sh)
 RUN := .venv/bin/python
-INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes
+INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes
 
-.PHONY: help setup demo test grade handouts check-sync validate lint lock clean
+.PHONY: help setup demo test grade gradescope handouts check-sync validate bench lint lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,6 +27,12 @@ setup: .venv/ready .venv-worker/ready ## make the environments (all other target
 	@.venv-worker/bin/python $(INSTALL) -r $<
 	@touch $@
 
+.venv-worker-jax/ready: requirements/worker-jax.txt
+	@echo "setting up .venv-worker-jax ..."
+	@$(PYTHON) -m venv --clear .venv-worker-jax
+	@.venv-worker-jax/bin/python $(INSTALL) -r $<
+	@touch $@
+
 demo: setup ## grade reference, starter and a half-done sample of every assignment; one table
 	@$(RUN) -m autograder demo
 
@@ -35,6 +41,9 @@ test: setup ## the suite's own tests
 
 grade: setup ## grade one submission: make grade A=a1_tracer S=folder-or-zip [OUT=results.json] [SEED=7]
 	@$(RUN) -m autograder grade $(A) $(S) $(if $(OUT),--out $(OUT)) $(if $(SEED),--seed $(SEED))
+
+gradescope: setup ## the autograder zip for Gradescope: make gradescope A=a1_tracer
+	@$(RUN) -m autograder bundle $(A)
 
 handouts: setup ## generate starter/ again from the solutions, tests and handouts
 	@$(RUN) -m autograder handouts
@@ -45,13 +54,17 @@ check-sync: setup ## fail if starter/ is not what `make handouts` would write
 validate: setup ## prove that the tests are right: make validate [A=a1_tracer]
 	@$(RUN) -m autograder validate $(A)
 
+bench: setup .venv-worker-jax/ready ## figures that depend on the machine, as ratios
+	@.venv-worker-jax/bin/python benchmarks/tracing.py
+	@$(RUN) -m benchmarks.grading
+
 lint: setup ## ruff and mypy
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
 
 lock: ## compile requirements/*.in to hashed lock files (needs uv)
-	@for name in worker grader dev; do \
+	@for name in worker worker-jax grader dev uv; do \
 	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command "make lock" requirements/$$name.in -o requirements/$$name.txt; done
 

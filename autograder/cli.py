@@ -23,6 +23,13 @@ def main(arguments: list[str] | None = None) -> int:
     command = commands.add_parser("handouts", help="generate starter/ and the students' zips in dist/")
     command.add_argument("--check", action="store_true", help="only say what would change")
     command.set_defaults(run=_handouts)
+    command = commands.add_parser("bundle", help="make the zip that Gradescope unpacks")
+    command.add_argument("assignment")
+    command.set_defaults(run=_bundle)
+    command = commands.add_parser("gradescope", help="grade as Gradescope's run_autograder does")
+    command.add_argument("assignment")
+    command.add_argument("--prefix", type=Path, required=True, help="Gradescope's folder, /autograder there")
+    command.set_defaults(run=_gradescope)
     command = commands.add_parser("validate", help="prove that an assignment's tests are right")
     command.add_argument("assignment", nargs="*")
     command.add_argument(
@@ -106,3 +113,32 @@ def _validate(options: argparse.Namespace) -> int:
             )
     print(f"{failed} proofs failed" if failed else "every proof holds")
     return FAULT if failed else VERDICT
+
+
+def _bundle(options: argparse.Namespace) -> int:
+    from autograder import bundle
+
+    assignment = project.Assignment(options.assignment)
+    files = bundle.gradescope_files(assignment, bundle.class_seed(project.ROOT))
+    target = project.ROOT / "dist" / f"{assignment.id}-gradescope.zip"
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(bundle.zip_bytes(files, bundle.EXECUTABLE))
+    print(f"{target.relative_to(project.ROOT)}: {len(files)} files, {target.stat().st_size // 1024} KiB")
+    print(f"The class's secret seed is in {bundle.SEED_FILE}: keep it, so that a new upload changes no grade.")
+    return VERDICT
+
+
+def _gradescope(options: argparse.Namespace) -> int:
+    from autograder import grading, report
+    from autograder.sandbox.host import close_to_others, runs_contained
+
+    prefix: Path = options.prefix
+    results = prefix / "results" / "results.json"
+    results.unlink(missing_ok=True)
+    if runs_contained():
+        close_to_others([prefix / "submission_metadata.json", prefix / "submission", prefix / "results"])
+    seed = int((project.ROOT / "class_seed").read_text())
+    graded = grading.grade(project.Assignment(options.assignment), prefix / "submission", seed)
+    report.write(report.gradescope(graded), results)
+    print(f"{graded.assignment}: graded {len(graded.results)} tests in {graded.seconds:.0f} s")
+    return VERDICT

@@ -1,0 +1,1 @@
+"""Figures that depend on the machine, as ratios of two things measured in one run."""

@@ -7,7 +7,7 @@ PYTHON ?= $(shell bash tools/find_python.sh)
 RUN := .venv/bin/python
 INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes
 
-.PHONY: help setup demo test grade gradescope handouts check-sync validate bench lint lock clean
+.PHONY: help setup demo test grade gradescope handouts check-sync validate mutants bench lint lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -21,16 +21,10 @@ setup: .venv/ready .venv-worker/ready ## make the environments (all other target
 	@$(RUN) $(INSTALL) -r $<
 	@touch $@
 
-.venv-worker/ready: requirements/worker.txt
-	@echo "setting up .venv-worker ..."
-	@$(PYTHON) -m venv --clear .venv-worker
-	@.venv-worker/bin/python $(INSTALL) -r $<
-	@touch $@
-
-.venv-worker-jax/ready: requirements/worker-jax.txt
-	@echo "setting up .venv-worker-jax ..."
-	@$(PYTHON) -m venv --clear .venv-worker-jax
-	@.venv-worker-jax/bin/python $(INSTALL) -r $<
+.venv-%/ready: requirements/%.txt
+	@echo "setting up .venv-$* ..."
+	@$(PYTHON) -m venv --clear .venv-$*
+	@.venv-$*/bin/python $(INSTALL) -r $<
 	@touch $@
 
 demo: setup ## grade reference, starter and a half-done sample of every assignment; one table
@@ -54,6 +48,11 @@ check-sync: setup ## fail if starter/ is not what `make handouts` would write
 validate: setup ## prove that the tests are right: make validate [A=a1_tracer]
 	@$(RUN) -m autograder validate $(A)
 
+mutants: setup .venv-mutants/ready ## mutation testing of the tests: make mutants A=a1_tracer (half an hour)
+	@mkdir -p results
+	@.venv-mutants/bin/python tools/list_mutants.py solutions/$(A) $$($(RUN) -c 'import sys; from autograder.project import Assignment; print(*Assignment(sys.argv[1]).facts.student_files)' $(A)) > results/mutants-$(A).json
+	@$(RUN) -m autograder mutants $(A) results/mutants-$(A).json
+
 bench: setup .venv-worker-jax/ready ## figures that depend on the machine, as ratios
 	@.venv-worker-jax/bin/python benchmarks/tracing.py
 	@$(RUN) -m benchmarks.grading
@@ -64,7 +63,7 @@ lint: setup ## ruff and mypy
 	@$(RUN) -m mypy
 
 lock: ## compile requirements/*.in to hashed lock files (needs uv)
-	@for name in worker worker-jax grader dev uv; do \
+	@for name in worker worker-jax grader dev mutants uv; do \
 	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command "make lock" requirements/$$name.in -o requirements/$$name.txt; done
 

@@ -17,14 +17,14 @@ from autograder.project import Assignment
 Key = TypeVar("Key")
 
 
-def _grade_made(identity: str, make: Callable[[Path], object], seed: int) -> Graded:
+def _grade_made(identity: str, make: Callable[[Path], object], seed: int, stop_at_first: bool) -> Graded:
     with TemporaryDirectory(prefix="tpulab-sample-") as folder:
         make(Path(folder))
-        return grade(Assignment(identity), Path(folder), seed)
+        return grade(Assignment(identity), Path(folder), seed, stop_at_first=stop_at_first)
 
 
 def grade_all(
-    jobs: Mapping[Key, tuple[str, Callable[[Path], object]]], seed: int
+    jobs: Mapping[Key, tuple[str, Callable[[Path], object]]], seed: int, stop_at_first: bool = False
 ) -> Iterator[tuple[Key, Graded | GraderFault]]:
     """Grade what each job's maker writes into a folder; yields outcomes as they come.
 
@@ -33,7 +33,8 @@ def grade_all(
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context, max_tasks_per_child=1) as pool:
         waiting: dict[Future[Graded], Key] = {
-            pool.submit(_grade_made, identity, make, seed): key for key, (identity, make) in jobs.items()
+            pool.submit(_grade_made, identity, make, seed, stop_at_first): key
+            for key, (identity, make) in jobs.items()
         }
         for future in as_completed(waiting):
             try:

@@ -36,6 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--only", default="", help="only proofs whose line contains this, e.g. chaff or a test's name"
     )
     command.set_defaults(run=_validate)
+    command = commands.add_parser("mutants", help="grade mutants of the solution that a file lists")
+    command.add_argument("assignment")
+    command.add_argument("file", type=Path)
+    command.set_defaults(run=_mutants)
     options = parser.parse_args(arguments)
     try:
         return options.run(options)
@@ -142,3 +146,9 @@ def _gradescope(options: argparse.Namespace) -> int:
     report.write(report.gradescope(graded), results)
     print(f"{graded.assignment}: graded {len(graded.results)} tests in {graded.seconds:.0f} s")
     return VERDICT
+
+
+def _mutants(options: argparse.Namespace) -> int:
+    from autograder import mutants
+
+    return FAULT if mutants.report(project.Assignment(options.assignment), options.file) else VERDICT

@@ -91,8 +91,12 @@ def grade(
     seed: int | None = None,
     defences: Defences | None = None,
     progress: Callable[[results.Case], None] | None = None,
+    stop_at_first: bool = False,
 ) -> Graded:
-    """Grade a folder or a zip. Raises `GraderFault` when no verdict can be reached."""
+    """Grade a folder or a zip. Raises `GraderFault` when no verdict can be reached.
+
+    `stop_at_first` ends the run at the first test that does not pass, when only that is asked.
+    """
     started = time.monotonic()
     seed = secrets.randbelow(2**32) if seed is None else seed
     facts = assignment.facts
@@ -124,7 +128,7 @@ def grade(
                 progress=progress,
             )
             run.answers = Answers(taken.files.get(facts.notebook) if facts.notebook else None)
-            _run_checks(assignment, run)
+            run_checks(assignment, run, stop_at_first)
         finally:
             sandbox.close()
     return Graded(
@@ -166,7 +170,7 @@ def _compile(sandbox: Sandbox, work: Path) -> list[str]:
     return notes
 
 
-def _run_checks(assignment: Assignment, run: Grading) -> None:
+def run_checks(assignment: Assignment, run: Grading, stop_at_first: bool = False) -> None:
     """Run the assignment's tests in this process; a fault of theirs becomes a `GraderFault`."""
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         os.environ.pop(name, None)
@@ -177,6 +181,7 @@ def _run_checks(assignment: Assignment, run: Grading) -> None:
         *("-q", "-s", "--tb=short", "--import-mode=importlib", "-p", "no:cacheprovider"),
         *("-c", os.devnull, f"--rootdir={assignment.tests}", "-o", f"pythonpath={assignment.tests}"),
         *("-p", "autograder.kit.plugin"),
+        *(("-x",) if stop_at_first else ()),
     ]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), _forgetting_modules(assignment.tests):

@@ -39,7 +39,7 @@ def in_process(identity: str) -> float:
         sys.path.insert(0, folder)
         start = time.monotonic()
         run = Grading(facts, SEED, lambda limits: LocalStudent(work, facts.package))
-        grading._run_checks(assignment, run)
+        grading.run_checks(assignment, run)
         seconds = time.monotonic() - start
         sys.path.remove(folder)
     return seconds

@@ -1,4 +1,4 @@
-"""The Gradescope bundle, laid out and executed as Gradescope does: setup.sh once, run_autograder per submission."""
+"""The Gradescope bundle, laid out and executed as there: setup.sh once, run_autograder per submission."""
 
 from __future__ import annotations
 

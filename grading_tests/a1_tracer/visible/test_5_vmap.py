@@ -84,7 +84,7 @@ def batched_program(run_program, steps, x) -> np.ndarray:
     steps=generators.programs(),
     shape=st.sampled_from([[5, 3], [1, 3], [4, 2, 3], [3, 3, 3]]),
     draw=st.integers(0, 2**31),
-    examples=80,
+    examples=60,
 )
 def test_vmap_of_random_programs(student, steps, shape, draw):
     """vmap of random programs equals a loop over the members"""

@@ -19,6 +19,7 @@ _KIT = [
     "evidence.py",
     "faults.py",
     "manifest.py",
+    "printable.py",
     "results.py",
     "travel.py",
     "wire.py",

@@ -10,6 +10,7 @@ from typing import Any
 
 from autograder.grading import Graded
 from autograder.kit.table import points
+from autograder.printable import printable
 from autograder.results import Result
 
 MAX_OUTPUT = 6_000
@@ -102,7 +103,7 @@ def student_text(result: Result) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\u2400")
+    clean = printable(text)
     return (
         clean if len(clean) <= limit else clean[: limit - 40] + f"\n… {len(clean) - limit + 40:,} more characters"
     )

@@ -24,6 +24,7 @@ from autograder.kit.answers import Answers
 from autograder.kit.imports import ImportGuard
 from autograder.kit.student import LocalStudent, SandboxedStudent, Student
 from autograder.kit.table import points_table
+from autograder.printable import printable
 from autograder.sandbox.limits import Limits
 
 HIDDEN_FOLDER = "hidden"
@@ -204,7 +205,7 @@ class Grading:
             weight=weight,
             outcome=kind,
             score=float(getattr(function, "__score__", weight)) if kind == "passed" else 0.0,
-            message=text,
+            message=printable(text),
             hint=getattr(function, "__hint__", ""),
             seconds=call.duration,
             tags=list(getattr(function, "__tags__", ())),

@@ -18,7 +18,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     seconds: float = 10.0
     memory_mib: int = 512
-    answer_mib: int = 4
+    answer_mib: int = 2
     output_kib: int = 64
     file_mib: int = 16
     open_files: int = 64

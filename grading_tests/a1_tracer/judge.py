@@ -6,6 +6,7 @@ type of every result is compared with the type that was declared for it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from autograder.kit import check, show
 
+MAX_ELEMENTS = 1 << 20
 DTYPES = ["bool", "int32", "int64", "float32", "float64"]
 
 
@@ -171,11 +173,29 @@ def run(jaxpr: Jaxpr, arguments: list[np.ndarray]) -> list[np.ndarray]:
         where = f"equation {index} ({eqn.primitive})"
         operands = [read(atom, where) for atom in eqn.operands]
         try:
+            _refuse_giants(eqn, operands)
             result = apply(eqn.primitive, operands, eqn.params)
         except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
             _broken(where, f"it cannot be executed: {error}", jaxpr)
         define(eqn.out, result, where)
     return [read(atom, "outvars") for atom in jaxpr.outvars]
+
+
+def _refuse_giants(eqn: Eqn, operands: list[np.ndarray]) -> None:
+    """Look at the size of an equation's result before it is computed. Raises `ValueError`."""
+    shapes = [operand.shape for operand in operands]
+    match eqn.primitive:
+        case "reshape" | "broadcast":
+            size = math.prod(eqn.params["shape"])
+        case "dot":
+            batch = np.broadcast_shapes(*(shape[:-2] for shape in shapes))
+            size = math.prod(batch) * math.prod(shapes[0][-2:-1]) * math.prod(shapes[1][-1:])
+        case "convert" if eqn.params["dtype"] not in DTYPES:
+            raise ValueError("there is no such dtype")
+        case _:
+            size = math.prod(np.broadcast_shapes(*shapes))
+    if size > MAX_ELEMENTS:
+        raise ValueError(f"its result would have {size:,} elements")
 
 
 def live_equations(jaxpr: Jaxpr) -> list[Eqn]:
@@ -226,7 +246,7 @@ def text(jaxpr: Jaxpr) -> str:
         inner = " ".join(f"{key}={value}" for key, value in eqn.params.items())
         params = f"[{inner}]" if inner else ""
         operands = " ".join(use(atom) for atom in eqn.operands)
-        lines.append(f"    {define(eqn.out)} = {eqn.primitive}{params} {operands}")
+        lines.append(f"    {define(eqn.out)} = {eqn.primitive}{params} {operands}"[:300])
     if len(jaxpr.eqns) > 40:
         lines.append(f"    … {len(jaxpr.eqns) - 40} more equations")
     lines.append(f"  in ({', '.join(use(atom) for atom in jaxpr.outvars)}) }}")

@@ -26,7 +26,9 @@ from autograder import travel
 
 MEBIBYTE = 1 << 20
 MAX_REQUEST = 64 * MEBIBYTE
-MAX_ANSWER = 4 * MEBIBYTE
+MAX_ANSWER = 2 * MEBIBYTE
+MAX_DEPTH = 40
+MAX_NODES = 1_000_000
 MAX_RANK = 32
 
 _ARRAY, _FUNCTION = 1, 2
@@ -134,8 +136,29 @@ def encode_answer(value: Any, limit: int = MAX_ANSWER) -> bytes:
 
 
 def decode_answer(frame: bytes) -> Any:
-    """The answer as exact builtin types and plain `np.ndarray`s. Safe on hostile bytes."""
-    return _guarded(_answer_decoder.decode, frame, MAX_REQUEST)
+    """The answer as exact builtin types and plain `np.ndarray`s. Safe on hostile bytes.
+
+    Raises `WireError` for a value nested deeper than `MAX_DEPTH` or of more than `MAX_NODES` pieces, so that
+    whoever walks over it afterwards needs no care.
+    """
+    return _guarded(_decode_bounded, frame, MAX_REQUEST)
+
+
+def _decode_bounded(frame: bytes) -> Any:
+    value = _answer_decoder.decode(frame)
+    level, nodes, depth = [value], 1, 0
+    while level:
+        depth += 1
+        level = [
+            item
+            for container in level
+            if isinstance(container, list | dict)
+            for item in (container if isinstance(container, list) else container.values())
+        ]
+        nodes += len(level)
+        if depth > MAX_DEPTH or nodes > MAX_NODES:
+            raise WireError(f"it is nested deeper than {MAX_DEPTH} levels or has more than {MAX_NODES:,} pieces")
+    return value
 
 
 def send_frame(sock: socket.socket, payload: bytes) -> None:

@@ -55,10 +55,14 @@ def lecture_example(xp, x, w):
 @hint("One equation for each operation on a tracer, in the order of execution. Handout, part 2.")
 def test_lecture_example(student, rng):
     """the lecture's example has four equations"""
-    x, w = generators.normal(rng, 4, 3, dtype="float32"), generators.normal(rng, 3, 2, dtype="float32")
+    rows, inner, columns = map(int, rng.integers(2, 9, size=3))
+    x = generators.normal(rng, rows, inner, dtype="float32")
+    w = generators.normal(rng, inner, columns, dtype="float32")
     jaxpr = student(traced, lecture_example, [x, w])
     check.equal(jaxpr.primitives, ["dot", "tanh", "mul", "reduce_sum"], "the primitives, in order")
-    check.equal([str(v.aval) for v in jaxpr.invars], ["f32[4,3]", "f32[3,2]"], "the types of the inputs")
+    check.equal(
+        [str(v.aval) for v in jaxpr.invars], [f"f32[{rows},{inner}]", f"f32[{inner},{columns}]"], "the inputs"
+    )
     (y,) = judge.run(jaxpr, [x, w])
     check.close(y, lecture_example(np, x, w), ulps=64)
 

@@ -19,6 +19,7 @@ import msgspec
 
 from autograder import wire
 from autograder.faults import GraderFault, WorkerStopped
+from autograder.printable import printable
 from autograder.sandbox.limits import MEBIBYTE, Defences, Limits
 from autograder.sandbox.worker import READY
 from autograder.sandbox.zygote import Setup
@@ -47,10 +48,10 @@ class Output:
         del self.tail[: -self.half]
 
     def text(self) -> str:
-        """The output as text: undecodable bytes replaced, NULs shown."""
+        """The output as text: undecodable bytes replaced, control characters shown."""
         cut = self.total - len(self.head) - len(self.tail)
         gap = f"\n… {cut:,} bytes left out …\n".encode() if cut else b""
-        return bytes(self.head + gap + self.tail).decode("utf-8", "replace").replace("\0", "\u2400")
+        return printable(bytes(self.head + gap + self.tail).decode("utf-8", "replace"))
 
 
 class Worker:
@@ -64,6 +65,7 @@ class Worker:
         read_end, write_end = os.pipe()
         os.set_blocking(read_end, False)
         self._socket, self._output_fd = ours, read_end
+        self._output_open, self._next_weighing = True, time.monotonic() + _TICK
         self.pid = -1
         try:
             request = {"act": "fork", "limits": msgspec.to_builtins(limits)}
@@ -113,7 +115,9 @@ class Worker:
             if left <= 0:
                 raise WorkerStopped("time", f"No answer within {self.limits.seconds:g} seconds.")
             answers = self._socket.fileno()
-            ready, _, _ = select.select([answers, self._output_fd], [], [], min(left, _TICK))
+            watched = [answers, self._output_fd] if self._output_open else [answers]
+            ready, _, _ = select.select(watched, [], [], min(left, _TICK))
+            self._weigh()
             if self._output_fd in ready:
                 self._drain()
             if answers in ready:
@@ -121,21 +125,22 @@ class Worker:
                     return self._socket.recv(count)
                 except OSError:
                     return b""
-            if not ready:
-                self._weigh()
 
     def _drain(self) -> None:
         with contextlib.suppress(BlockingIOError):
             for _ in range(16):
                 data = os.read(self._output_fd, 1 << 16)
+                self._output_open = bool(data)
                 if not data:
                     break
                 self.output.add(data)
 
     def _weigh(self) -> None:
-        """Shared mappings escape RLIMIT_DATA, so the resident size is watched from here too."""
-        if not self._sandbox.defences.memory_watch:
+        """Shared mappings escape RLIMIT_DATA, so the resident size is watched from here too, every tick."""
+        now = time.monotonic()
+        if not self._sandbox.defences.memory_watch or now < self._next_weighing:
             return
+        self._next_weighing = now + _TICK
         with contextlib.suppress(OSError, ValueError, IndexError):
             pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
             if pages * os.sysconf("SC_PAGE_SIZE") > (self.limits.memory_mib + 64) * MEBIBYTE:
@@ -151,7 +156,7 @@ class Worker:
             return WorkerStopped("exit", f"Your code {how}.")
         if status > 0:
             return WorkerStopped("exit", f"Your code ended the process with exit code {status}.")
-        name = signal.Signals(-status).name
+        name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
         return WorkerStopped("signal", f"The process was killed by {name} (a crash, or out of memory?).")
 
     def close(self, patience: float = 0.0) -> int | None:

@@ -18,6 +18,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -146,7 +147,7 @@ class Zygote:
                 _kill_all_of(self.setup.uid)
                 if self.ruleset is None:
                     _wipe_shared_folders(self.setup.uid)
-            shutil.rmtree(self.folder, ignore_errors=True)
+            _remove(self.folder)
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -167,6 +168,16 @@ class Zygote:
             else:
                 reply = self.end(request["pid"], request["patience"])
             self.control.send(msgspec.msgpack.encode(reply))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder and all below it, however deep; links are not followed."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except (OSError, RecursionError):
+        subprocess.run(["rm", "-rf", "--", str(folder)], stdin=subprocess.DEVNULL, check=False)
 
 
 def _data_mib() -> int:
@@ -222,7 +233,7 @@ def _wipe_shared_folders(uid: int) -> None:
             for entry in os.scandir(folder):
                 if entry.stat(follow_symlinks=False).st_uid == uid:
                     if entry.is_dir(follow_symlinks=False):
-                        shutil.rmtree(entry.path, ignore_errors=True)
+                        _remove(Path(entry.path))
                     else:
                         os.unlink(entry.path)
 

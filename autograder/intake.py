@@ -19,6 +19,7 @@ MAX_FILE = 1 * MEBIBYTE
 MAX_TOTAL = 64 * MEBIBYTE
 MAX_ENTRIES = 5_000
 _JUNK = {
+    ".hypothesis",
     "__MACOSX",
     ".DS_Store",
     "__pycache__",

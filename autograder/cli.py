@@ -134,7 +134,8 @@ def _bundle(options: argparse.Namespace) -> int:
 
 def _gradescope(options: argparse.Namespace) -> int:
     from autograder import grading, report
-    from autograder.sandbox.host import close_to_others, runs_contained
+    from autograder.sandbox.folders import close_to_others
+    from autograder.sandbox.host import runs_contained
 
     prefix: Path = options.prefix
     results = prefix / "results" / "results.json"

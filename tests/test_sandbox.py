@@ -144,6 +144,10 @@ def misbehave(how) -> Any:
         for block in held:
             block.write(b"x" * (64 << 20))
         return len(held)
+    if how == "many files":
+        for index in range(1_000_000):
+            with open(f"file{index}", "wb") as handle:
+                handle.write(bytes(1 << 20))
     if how == "large answer":
         return b"x" * (5 << 20)
     if how == "SystemExit":
@@ -167,6 +171,7 @@ def misbehave(how) -> Any:
         ("loop", Ended, "No answer within 1 seconds"),
         ("memory", StudentError, "MemoryError"),
         ("shared memory", Ended, "MiB of memory"),
+        ("many files", Ended, "64 MiB were written"),
         ("large answer", StudentError, "may cross"),
         ("SystemExit", StudentError, "SystemExit: bye"),
         ("half a frame", Ended, "No answer within 1 seconds"),

@@ -19,39 +19,15 @@ import msgspec
 
 from autograder import wire
 from autograder.faults import GraderFault, WorkerStopped
-from autograder.printable import printable
+from autograder.sandbox.folders import ENVIRONMENT, close_to_others, folder_mib, readable_folders
 from autograder.sandbox.limits import MEBIBYTE, Defences, Limits
+from autograder.sandbox.output import Output
 from autograder.sandbox.worker import READY
 from autograder.sandbox.zygote import Setup
 
 _FIRST_UID, _LAST_UID = 20_000, 59_999
 _TICK = 0.05
 _START_SECONDS = 60.0
-_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"} | dict.fromkeys(
-    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"
-)
-
-
-class Output:
-    """What a worker printed: the first and the last half of the limit, with a count of what was cut."""
-
-    def __init__(self, limit: int) -> None:
-        self.half = limit // 2
-        self.head, self.tail, self.total = bytearray(), bytearray(), 0
-
-    def add(self, data: bytes) -> None:
-        """Keep what fits."""
-        self.total += len(data)
-        room = max(self.half - len(self.head), 0)
-        self.head += data[:room]
-        self.tail += data[room:]
-        del self.tail[: -self.half]
-
-    def text(self) -> str:
-        """The output as text: undecodable bytes replaced, control characters shown."""
-        cut = self.total - len(self.head) - len(self.tail)
-        gap = f"\n… {cut:,} bytes left out …\n".encode() if cut else b""
-        return printable(bytes(self.head + gap + self.tail).decode("utf-8", "replace"))
 
 
 class Worker:
@@ -65,11 +41,13 @@ class Worker:
         read_end, write_end = os.pipe()
         os.set_blocking(read_end, False)
         self._socket, self._output_fd = ours, read_end
-        self._output_open, self._next_weighing = True, time.monotonic() + _TICK
-        self.pid = -1
+        self._output_open = True
+        self._next_weighing = self._next_survey = time.monotonic() + _TICK
+        self.pid, self._folder = -1, ""
         try:
             request = {"act": "fork", "limits": msgspec.to_builtins(limits)}
-            self.pid = sandbox.command(request, [theirs.fileno(), write_end])["pid"]
+            reply = sandbox.command(request, [theirs.fileno(), write_end])
+            self.pid, self._folder = reply["pid"], reply["folder"]
         except GraderFault:
             ours.close()
             os.close(read_end)
@@ -144,10 +122,13 @@ class Worker:
         with contextlib.suppress(OSError, ValueError, IndexError):
             pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
             if pages * os.sysconf("SC_PAGE_SIZE") > (self.limits.memory_mib + 64) * MEBIBYTE:
-                raise self._out_of_memory()
-
-    def _out_of_memory(self) -> WorkerStopped:
-        return WorkerStopped("memory", f"More than {self.limits.memory_mib} MiB of memory were used.")
+                raise WorkerStopped("memory", f"More than {self.limits.memory_mib} MiB of memory were used.")
+        if now >= self._next_survey:
+            started = time.monotonic()
+            used = folder_mib(self._folder, self.limits.folder_mib)
+            self._next_survey = started + max(10 * _TICK, 5 * (time.monotonic() - started))
+            if used > self.limits.folder_mib:
+                raise WorkerStopped("disk", f"More than {self.limits.folder_mib} MiB were written to files.")
 
     def _stopped(self) -> WorkerStopped:
         status = self.close(patience=2.0)
@@ -200,7 +181,7 @@ class Sandbox:
             self._process = subprocess.Popen(
                 [str(python), "-I", "-B", str(Path(__file__).with_name("zygote.py")), str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env=_ENVIRONMENT,
+                env=ENVIRONMENT,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -280,27 +261,6 @@ class Sandbox:
         if self._uid_lock is not None:
             os.close(self._uid_lock)
             self._uid_lock = None
-
-
-def readable_folders(python: Path) -> list[str]:
-    """What a worker's interpreter may need to read: its environment, its base, the system's libraries."""
-    code = "import sys, sysconfig; print(sys.prefix, sys.base_prefix, sysconfig.get_path('stdlib'), sep='\\n')"
-    try:
-        found = subprocess.run(
-            [str(python), "-I", "-c", code], capture_output=True, text=True, check=True, env=_ENVIRONMENT
-        ).stdout.split("\n")
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise GraderFault(f"the worker's Python {python.name} does not run: {error}") from error
-    prefix, base, stdlib = found[:3]
-    folders = [prefix, stdlib, "/usr/lib", "/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache", "/dev/urandom"]
-    return folders if base in ("/usr", "/") else [*folders, base]
-
-
-def close_to_others(folders: Iterable[Path]) -> None:
-    """Take the permissions of group and others off folders that a worker must not read."""
-    for folder in folders:
-        if folder.exists():
-            folder.chmod(folder.stat().st_mode & 0o700)
 
 
 def runs_contained() -> bool:

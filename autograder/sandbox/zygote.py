@@ -162,7 +162,7 @@ class Zygote:
             request = msgspec.msgpack.decode(message)
             if request["act"] == "fork":
                 test_limits = msgspec.convert(request["limits"], limits.Limits)
-                reply: dict[str, Any] = {"pid": self.fork(test_limits, *descriptors)}
+                reply: dict[str, Any] = {"pid": self.fork(test_limits, *descriptors), "folder": str(self.folder)}
                 for descriptor in descriptors:
                     os.close(descriptor)
             else:

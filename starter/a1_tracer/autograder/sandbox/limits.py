@@ -21,6 +21,7 @@ class Limits(msgspec.Struct, frozen=True):
     answer_mib: int = 2
     output_kib: int = 64
     file_mib: int = 16
+    folder_mib: int = 64
     open_files: int = 64
     threads: int = 64
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from autograder import evidence, manifest, results
-from autograder.kit import random_programs, verdicts
+from autograder.kit import gaps, random_programs, verdicts
 from autograder.kit.answers import Answers
 from autograder.kit.imports import ImportGuard
 from autograder.kit.student import LocalStudent, SandboxedStudent, Student
@@ -230,6 +230,8 @@ class Grading:
             return
         combined = results.combine(self.cases)
         terminalreporter.write_line(points_table(self.facts, combined, self.seed, self.ran_everything))
+        if self.ran_everything:
+            terminalreporter.write_line(gaps.sentence(Path(terminalreporter.config.rootpath), self.facts))
         if self.fault:
             sentence = f"A test broke by a fault of its own, not yours; please report it: {self.fault}"
             terminalreporter.write_line(sentence, red=True)

@@ -72,7 +72,7 @@ def exercises(seed: int) -> list[Exercise]:
                 "- `b`: `jit(g, static_argnums=(0,))`\n"
                 f"- `c`: `jit(lambda x, n: where(n > {d['limit']}, x * 2, x))`\n"
                 f"- `d`: `jit(lambda x, n: x * 2 if bool(n > {d['limit']}) else x)`\n"
-                '- `e`: `jit(g, static_argnames="n")`, called as `g(x, n=5)`'
+                '- `e`: `jit(g, static_argnames="n")`, called with `n` by name'
             ),
             form='a list of letters, such as ["a", "b"]',
             answer=["a", "c", "e"],

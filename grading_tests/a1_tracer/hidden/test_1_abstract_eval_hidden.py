@@ -34,7 +34,7 @@ def agree(student: Any, primitive: str, kinds: list[Any], params: dict[str, Any]
 
 
 @number("1.9")
-@weight(1)
+@weight(2)
 @hint("Every rule must agree with NumPy on every dtype, and on sizes 0 and 1. Handout, part 1, the table.")
 @given(
     kinds=generators.typed(2),
@@ -71,6 +71,9 @@ def test_every_rule_on_new_inputs(student, kinds, dot, call, target, primitive, 
         ("reduce_sum", [[[2, 3], "float32"]], {"axis": [0, -2], "keepdims": False}, "ShapeError"),
         ("broadcast", [[[2, 3], "float32"]], {"shape": [3, 2], "broadcast_dimensions": [1, 0]}, "ShapeError"),
         ("reshape", [[[0, 3], "float32"]], {"shape": [1]}, "ShapeError"),
+        ("broadcast", [[[3], "float32"]], {"shape": [3, 4], "broadcast_dimensions": [2]}, "ShapeError"),
+        ("transpose", [[[2, 3], "float32"]], {"permutation": [0]}, "ShapeError"),
+        ("reduce_max", [[[2, 3], "float32"]], {"axis": -3, "keepdims": True}, "ShapeError"),
         ("convert", [[[2], "float32"]], {"dtype": "complex64"}, "DTypeError"),
     ],
 )
@@ -84,7 +87,8 @@ def test_wrong_calls_are_refused(student, primitive, kinds, params, error):
 @hint("The result's dtype must follow the operands', not a default. Handout, part 1, the table.")
 @pytest.mark.parametrize("dtype", judge.DTYPES)
 def test_reductions_keep_or_count(student, dtype):
-    """reductions over size 0, and sums of bools"""
+    """size 0 in reductions and reshapes, and sums of bools"""
     agree(student, "reduce_sum", [[[0, 3], dtype]], {"axis": 0, "keepdims": True})
     agree(student, "reduce_sum", [[[2, 3], dtype]], {"axis": None, "keepdims": False})
     agree(student, "reduce_max", [[[0, 3], dtype]], {"axis": 1, "keepdims": False})
+    agree(student, "reshape", [[[0, 3], dtype]], {"shape": [3, 0, 2]})

@@ -97,7 +97,7 @@ def mixed(xp, x, n, flags):
     rows, columns = x.shape
     scaled = x / float(rows * columns) + n * 2
     centred = scaled - xp.mean(scaled, axis=0, keepdims=True)
-    return [xp.where(flags, centred, -1.0), xp.max(xp.transpose(centred), axis=-1), 3.0]
+    return [xp.where(flags, centred, -1.0), xp.where(True, xp.max(xp.transpose(centred), axis=-1), 0.0), 3.0]
 
 
 @probe

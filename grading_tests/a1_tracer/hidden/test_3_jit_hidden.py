@@ -2,44 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from autograder.kit import check, hint, number, probe, weight
-
-
-@probe
-def lifetimes(x) -> list[list[int]]:
-    """cache_stats of all functions after ten fresh lambdas, after one reused function, and after its death."""
-    import gc
-
-    import minijax
-
-    minijax.cache_clear()
-    found = []
-    for _ in range(10):
-        minijax.jit(lambda x: x * 2.0)(x)
-    gc.collect()
-    found.append([int(n) for n in minijax.cache_stats()])
-
-    def reused(x):
-        return x * 3.0
-
-    for _ in range(10):
-        minijax.jit(reused)(x)
-    found.append([int(n) for n in minijax.cache_stats()])
-    return found
-
-
-@number("3.10")
-@weight(2)
-@hint("The cache belongs to the function object and must not keep it alive. Handout, part 3, lifetimes.")
-def test_the_cache_dies_with_its_function(student):
-    """ten fresh lambdas miss ten times and leave nothing behind; a reused function misses once"""
-    fresh, reused = student(lifetimes, np.ones(3))
-    check.equal(fresh, [0, 10, 0], "hits, misses, programs kept after ten fresh lambdas")
-    check.equal(reused, [9, 11, 1], "hits, misses, programs kept after ten jits of one function more")
 
 
 @probe
@@ -90,38 +55,27 @@ def test_jit_is_reentrant(student):
 
 
 @probe
-def bucketed(batches, lengths) -> list[list[Any]]:
-    """Pad ragged batches to buckets and take masked means in a jitted function; also the trace's number."""
+def captured(xs) -> list[float]:
+    """Differentiate a function that jits a function of a tracer from outside, at several points."""
     import minijax
     import numpy as np
 
-    traces = []
+    cell = []
 
-    def mean(data, mask):
-        traces.append(len(traces) + 1)
-        return minijax.masked_mean(data, mask, axis=1), float(traces[-1])
+    def inner(y):
+        return y * cell[0] * cell[0]
 
-    jitted = minijax.jit(mean)
-    found = []
-    for batch in batches:
-        data, mask = minijax.pad_to_bucket(batch, lengths, fill=float("nan"))
-        means, stamp = jitted(data, mask)
-        found.append([np.asarray(means), float(np.asarray(stamp)), int(data.shape[1])])
-    return found
+    def outer(x):
+        cell[:] = [x]
+        return minijax.jit(inner)(3.0)
+
+    return [float(np.asarray(minijax.grad(outer)(x))) for x in xs]
 
 
-@number("3.13")
+@number("3.15")
 @weight(1)
-@hint("Pad to the smallest bucket that holds the longest row; a mean counts data only. Handout, part 3, buckets.")
-def test_buckets_bound_the_traces(student, rng):
-    """ragged batches in two buckets trace twice, and their means ignore the padding"""
-    sizes = [[3, 5], [8, 2], [4, 4], [9, 1], [16, 12], [8, 8], [1, 6]]
-    batches = [[rng.normal(size=n) for n in pair] for pair in sizes]
-    got = student(bucketed, batches, [16, 8])
-    buckets = [8 if max(pair) <= 8 else 16 for pair in sizes]
-    check.equal([row[2] for row in got], buckets, "the padded lengths")
-    check.equal([row[1] for row in got], [1.0 if bucket == 8 else 2.0 for bucket in buckets], "the traces")
-    for batch, (means, _, _) in zip(batches, got, strict=True):
-        want = np.array([row.mean() for row in batch])
-        check.that(isinstance(means, np.ndarray), "the means", expected="an array", got=means)
-        check.close(means, want, ulps=64, what="the means of the rows")
+@hint("A program with a literal that is an outer tracer is right now and wrong later. Handout, part 3, tracers.")
+def test_programs_that_captured_a_tracer_are_not_kept(student):
+    """a jitted function that uses a tracer from outside, differentiated twice"""
+    got = student(captured, [np.float64(1.0), np.float64(2.0)])
+    check.equal(got, [6.0, 12.0], "the derivatives of 3x² at 1 and 2")

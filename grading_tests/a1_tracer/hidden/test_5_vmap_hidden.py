@@ -47,10 +47,10 @@ def trees(params, x) -> Any:
     def function(params, inputs):
         x, scale = inputs
         h = minijax.tanh(x @ params["w"] + params["b"])
-        return {"h": h * scale, "shared": params["b"] * 2.0, "last": (minijax.sum(h),)}
+        return {"h": h * scale, "shared": params["b"] * 2.0, "copies": params["b"], "last": (minijax.sum(h),)}
 
     in_axes = ({"w": None, "b": None}, (1, None))
-    out_axes = {"h": 1, "shared": None, "last": 0}
+    out_axes = {"h": 1, "shared": None, "copies": -1, "last": 0}
     return describe.leaves(minijax.vmap(function, in_axes=in_axes, out_axes=out_axes)(params, (x, 0.5)))
 
 
@@ -65,6 +65,9 @@ def test_trees_of_axes(student, rng):
     h = np.tanh(x.T @ params["w"] + params["b"])
     check.close(got["h"], (h * 0.5).T, ulps=32, what="result['h'], mapped at axis 1")
     check.close(got["shared"], params["b"] * 2.0, ulps=2, what="result['shared'], not mapped")
+    check.close(
+        got["copies"], np.repeat(params["b"][:, None], 6, axis=1), ulps=1, what="result['copies'], repeated"
+    )
     check.close(got["last"][0], h.sum(axis=1), ulps=64, what="result['last'][0]")
 
 

@@ -82,7 +82,7 @@ def static_stamps(argnums, argnames, calls) -> list[list[float]]:
 
 
 @number("3.3")
-@weight(2)
+@weight(1)
 @hint("A static value is in the key by equality and by type: 1, True and 1.0 are three. Handout, part 3, static.")
 @pytest.mark.parametrize("way", ["argnums", "argnames"])
 def test_static_values_are_in_the_key_with_their_type(student, way):
@@ -93,6 +93,31 @@ def test_static_values_are_in_the_key_with_their_type(student, way):
     got = student(static_stamps, argnums, argnames, calls)
     check.equal([row[0] for row in got], [1.0, 2.0, 3.0, 1.0, 4.0, 2.0], "which trace served each call")
     check.equal([row[1] for row in got], [3.0, 3.0, 3.0, 3.0, 6.0, 3.0], "the values")
+
+
+@probe
+def tuple_stamps(values) -> list[float]:
+    """Jit a function with a static tuple; each result is its trace's number."""
+    import minijax
+    import numpy as np
+
+    traces = []
+
+    def function(x, sizes):
+        traces.append(len(traces) + 1)
+        return x * 0.0 + float(traces[-1])
+
+    jitted = minijax.jit(function, static_argnums=1)
+    return [float(np.asarray(jitted(np.float64(1.0), tuple(value)))) for value in values]
+
+
+@number("3.14")
+@weight(1)
+@hint("(1, 2) and (True, 2) are equal tuples of different things. Handout, part 3, static.")
+def test_static_tuples_are_compared_by_their_elements(student):
+    """the elements of a static tuple count with their types"""
+    got = student(tuple_stamps, [[1, 2], [True, 2], [1.0, 2], [1, 2], [1, 3]])
+    check.equal(got, [1.0, 2.0, 3.0, 1.0, 4.0], "which trace served each call")
 
 
 @probe
@@ -227,6 +252,21 @@ def test_an_error_leaves_the_cache_clean(student):
 
 
 @probe
+def traced_jit(x) -> judge.Jaxpr:
+    """make_jaxpr of a function that calls a jitted function with a dead equation."""
+    import minijax
+
+    import describe
+
+    def wasteful(x):
+        minijax.exp(x)
+        return minijax.tanh(x)
+
+    jitted = minijax.jit(wasteful)
+    return describe.jaxpr(minijax.make_jaxpr(lambda x: jitted(x) + 1.0)(x))
+
+
+@probe
 def eliminated(x) -> judge.Jaxpr:
     """The jaxpr of a function with dead equations, after dead_code_elimination."""
     import minijax
@@ -253,3 +293,75 @@ def test_dead_equations_are_eliminated(student, rng):
     check.equal(jaxpr.primitives, ["tanh", "mul"], "the primitives that are left")
     (y,) = judge.run(jaxpr, [x, x])
     check.close(y, np.tanh(x) * 2.0, ulps=8)
+    check.equal(student(traced_jit, x).primitives, ["tanh", "add"], "what a jitted function leaves to be recorded")
+
+
+@probe
+def lifetimes(x) -> list[list[int]]:
+    """cache_stats of all functions after ten fresh lambdas, after one reused function, and after its death."""
+    import gc
+
+    import minijax
+
+    minijax.cache_clear()
+    found = []
+    for _ in range(10):
+        minijax.jit(lambda x: x * 2.0)(x)
+    gc.collect()
+    found.append([int(n) for n in minijax.cache_stats()])
+
+    def reused(x):
+        return x * 3.0
+
+    for _ in range(10):
+        minijax.jit(reused)(x)
+    found.append([int(n) for n in minijax.cache_stats()])
+    return found
+
+
+@number("3.10")
+@weight(1)
+@hint("The cache belongs to the function object and must not keep it alive. Handout, part 3, lifetimes.")
+def test_the_cache_dies_with_its_function(student):
+    """ten fresh lambdas miss ten times and leave nothing behind; a reused function misses once"""
+    fresh, reused = student(lifetimes, np.ones(3))
+    check.equal(fresh, [0, 10, 0], "hits, misses, programs kept after ten fresh lambdas")
+    check.equal(reused, [9, 11, 1], "hits, misses, programs kept after ten jits of one function more")
+
+
+@probe
+def bucketed(batches, lengths) -> list[list[Any]]:
+    """Pad ragged batches to buckets and take masked means in a jitted function; also the trace's number."""
+    import minijax
+    import numpy as np
+
+    traces = []
+
+    def mean(data, mask):
+        traces.append(len(traces) + 1)
+        return minijax.masked_mean(data, mask, axis=1), float(traces[-1])
+
+    jitted = minijax.jit(mean)
+    found = []
+    for batch in batches:
+        data, mask = minijax.pad_to_bucket(batch, lengths, fill=float("nan"))
+        means, stamp = jitted(data, mask)
+        found.append([np.asarray(means), float(np.asarray(stamp)), int(data.shape[1])])
+    return found
+
+
+@number("3.13")
+@weight(1)
+@hint("Pad to the smallest bucket that holds the longest row; a mean counts data only. Handout, part 3, buckets.")
+def test_buckets_bound_the_traces(student, rng):
+    """ragged batches in two buckets trace twice, and their means ignore the padding"""
+    sizes = [[3, 5], [8, 2], [4, 4], [9, 1], [16, 12], [8, 8], [1, 6]]
+    batches = [[rng.normal(size=n) for n in pair] for pair in sizes]
+    got = student(bucketed, batches, [16, 8])
+    buckets = [8 if max(pair) <= 8 else 16 for pair in sizes]
+    check.equal([row[2] for row in got], buckets, "the padded lengths")
+    check.equal([row[1] for row in got], [1.0 if bucket == 8 else 2.0 for bucket in buckets], "the traces")
+    for batch, (means, _, _) in zip(batches, got, strict=True):
+        want = np.array([row.mean() for row in batch])
+        check.that(isinstance(means, np.ndarray), "the means", expected="an array", got=means)
+        check.close(means, want, ulps=64, what="the means of the rows")

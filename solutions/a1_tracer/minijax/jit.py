@@ -121,14 +121,13 @@ def trace_program(function: Callable[..., Any], call: Call) -> Program:
 
 
 def captures_tracer(jaxpr: Jaxpr) -> bool:
-    """Whether a literal is a tracer of an enclosing trace.
+    """Whether a literal or the value of a constvar is a tracer of an enclosing trace.
 
     Such a program is right now and wrong after that trace has ended, so it must not be kept.
     """
-    operands = [atom for eqn in jaxpr.eqns for atom in eqn.invars]
-    return any(
-        isinstance(atom, Literal) and isinstance(atom.value, Tracer) for atom in (*operands, *jaxpr.outvars)
-    )
+    atoms = [*(atom for eqn in jaxpr.eqns for atom in eqn.invars), *jaxpr.outvars]
+    values = [*(atom.value for atom in atoms if isinstance(atom, Literal)), *jaxpr.consts]
+    return any(isinstance(value, Tracer) for value in values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,8 @@ def less(x: Any, y: Any) -> Any:
 
 def where(condition: Any, x: Any, y: Any) -> Any:
     """x where the condition holds (is nonzero), else y, elementwise with broadcasting."""
+    if isinstance(condition, bool | int | float):  # select's first operand takes no dtype from its branches
+        condition = np.asarray(condition)
     return bind("select", astype(condition, np.bool_), x, y)
 
 

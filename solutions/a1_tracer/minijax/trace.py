@@ -221,7 +221,7 @@ def eval_shape(function: Callable[..., Any], *args: Any) -> Any:
 
     Nothing is computed; arguments may be arrays or `ShapedArray`s. Raises as `make_jaxpr` does.
     """
-    ### BEGIN SOLUTION a1.1: trace, keep the types of the results only
+    ### BEGIN SOLUTION a1.2: trace, keep the types of the results only
     leaves, structure = tree_flatten(args)
     jaxpr, out_structure = trace_flat(function, [aval_of(leaf) for leaf in leaves], structure)
     return tree_unflatten(out_structure, [atom.aval for atom in jaxpr.outvars])

@@ -27,9 +27,10 @@ class CacheKey(NamedTuple):
 
 
 def typed(value: Any) -> Hashable:
-    """A stand-in for a static value that equals another's only if type and value agree.
+    """A pair `(type, value)` that equals another's only if type and value agree.
 
-    In tuples and frozensets this holds for their elements, too.
+    In tuples and frozensets this holds for their elements, too: their `value` is a tuple or
+    frozenset of such pairs. Values are compared by `==`, so 0.0 and -0.0 are one.
     """
     # about 5 lines
     raise NotImplementedError("a1.3: pair the value with its type; go into containers")

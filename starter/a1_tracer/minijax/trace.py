@@ -169,4 +169,4 @@ def eval_shape(function: Callable[..., Any], *args: Any) -> Any:
     Nothing is computed; arguments may be arrays or `ShapedArray`s. Raises as `make_jaxpr` does.
     """
     # about 3 lines
-    raise NotImplementedError("a1.1: trace, keep the types of the results only")
+    raise NotImplementedError("a1.2: trace, keep the types of the results only")

@@ -68,7 +68,7 @@ def test_lecture_example(student, rng):
 
 
 @number("2.2")
-@weight(3)
+@weight(2)
 @hint("Run the printed jaxpr by hand on the input: which equation is not what the program does?")
 @given(
     steps=generators.programs(),
@@ -242,13 +242,15 @@ def leaked(way) -> Any:
     minijax.make_jaxpr(keeper)(np.ones(3, "float32"))
     if way == "compute":
         return str(kept[0] + 1.0)
+    if way == "return":
+        return str(minijax.make_jaxpr(lambda x: kept[0])(np.ones(3, "float32")))
     return str(minijax.make_jaxpr(lambda x: x + kept[0])(np.ones(3, "float32")))
 
 
 @number("2.8")
 @weight(1)
 @hint("A trace is open only while its function runs; a tracer of a closed one raises LeakedTracerError.")
-@pytest.mark.parametrize("way", ["compute", "trace"])
+@pytest.mark.parametrize("way", ["compute", "trace", "return"])
 def test_leaked_tracers_are_refused(student, way):
     """a tracer used after its trace has ended raises LeakedTracerError naming the function"""
     error = student.error(leaked, way)
@@ -287,3 +289,33 @@ def test_long_programs_need_no_recursion(student, rng):
         want = np.tanh(want) + 0.01
     check.equal(int(length), 6_000, "the number of equations")
     check.close(out, want, ulps=64)
+
+
+@probe
+def shapes_of(function, shapes) -> Any:
+    """eval_shape of a function on float32 arguments of these shapes."""
+    import minijax
+
+    import describe
+
+    calls = [describe.shaped([shape, "float32"]) for shape in shapes]
+    return describe.types(minijax.eval_shape(lambda *xs: function(minijax, *xs), *calls))
+
+
+def layer(xp, x, w):
+    """A layer with two results."""
+    h = xp.tanh(x @ w)
+    return {"hidden": h, "total": xp.sum(h * 2.0, axis=0)}
+
+
+@number("2.14")
+@weight(1)
+@hint("eval_shape traces the function and keeps the types of its results. Nothing of that size is computed.")
+def test_eval_shape_computes_nothing(student):
+    """eval_shape gives the types of results that would not fit in memory"""
+    got = student(shapes_of, layer, [[200_000, 300_000], [300_000, 100_000]])
+    want = {
+        "hidden": {"shape": [200_000, 100_000], "dtype": "float32"},
+        "total": {"shape": [100_000], "dtype": "float32"},
+    }
+    check.equal(got, want, "the types of layer(x, w)")

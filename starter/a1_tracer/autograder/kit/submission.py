@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from autograder import manifest
+from autograder.kit import gaps
 
 
 def pack(root: Path) -> Path:
@@ -26,5 +27,6 @@ def pack(root: Path) -> Path:
 if __name__ == "__main__":
     try:
         print(f"{pack(Path.cwd()).name} is ready to hand in.")
+        print(gaps.sentence(Path.cwd(), manifest.load(Path.cwd())) or "Every gap is filled.")
     except (FileNotFoundError, manifest.ManifestError) as error:
         sys.exit(f"No submission was made: {error}")

@@ -29,6 +29,8 @@ def points_table(facts: Manifest, combined: list[Result], seed: int, everything:
             state = "not started"
         else:
             state = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items(), key=_by_importance))
+        if total == 0:
+            state += f"; its {points(part.points)} points come from tests that do not ship"
         rows.append((f"{part.number}  {part.title}", f"{points(score)} / {points(total)}", state))
     score, total = sum(r.score for r in combined), sum(r.weight for r in combined)
     rows.append(("Total of these tests", f"{points(score)} / {points(total)}", ""))

@@ -31,6 +31,12 @@ def readable_folders(python: Path) -> list[str]:
     return folders if base in ("/usr", "/") else [*folders, base]
 
 
+def open_to_others(folder: str) -> bool:
+    """Whether any user may enter a folder: every folder on the way to it lets others pass."""
+    path = Path(folder).resolve()
+    return all(part.stat().st_mode & 0o001 for part in (path, *path.parents))
+
+
 def folder_mib(folder: str, enough: float) -> float:
     """MiB that a folder takes on disk, counting 4 KiB for each entry; stops looking when it is `enough`."""
     blocks, to_visit = 0, [folder]

@@ -19,7 +19,13 @@ import msgspec
 
 from autograder import wire
 from autograder.faults import GraderFault, WorkerStopped
-from autograder.sandbox.folders import ENVIRONMENT, close_to_others, folder_mib, readable_folders
+from autograder.sandbox.folders import (
+    ENVIRONMENT,
+    close_to_others,
+    folder_mib,
+    open_to_others,
+    readable_folders,
+)
 from autograder.sandbox.limits import MEBIBYTE, Defences, Limits
 from autograder.sandbox.output import Output
 from autograder.sandbox.worker import READY
@@ -174,7 +180,16 @@ class Sandbox:
         if self.contained:
             close_to_others(private)
         scratch.chmod(0o711)
-        setup = Setup(str(work), str(scratch), uid, readable_folders(python), self.defences, list(preload))
+        readable = readable_folders(python)
+        setup = Setup(
+            work=str(work),
+            scratch=str(scratch),
+            uid=uid,
+            readable=readable,
+            defences=self.defences,
+            preload=list(preload),
+            whole_library=not all(map(open_to_others, readable[:2])),
+        )
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         try:

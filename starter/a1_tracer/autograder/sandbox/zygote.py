@@ -21,6 +21,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,17 @@ PRELOAD = (
     "fractions functools gc hashlib heapq inspect io itertools json keyword linecache math numbers "
     "operator pathlib pprint queue random re reprlib statistics string struct symtable tempfile textwrap "
     "threading time tokenize traceback types typing unittest uuid warnings weakref encodings.ascii "
-    "encodings.idna encodings.latin_1 encodings.utf_8_sig encodings.unicode_escape ml_dtypes numpy "
+    "encodings.idna encodings.latin_1 encodings.utf_8_sig encodings.unicode_escape py_compile ml_dtypes numpy "
     "numpy.fft numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.random numpy.testing "
     "numpy.typing"
 ).split()
 
+# Modules that do something when imported, need a screen, or are tools rather than a library.
+_NOT_PRELOADED = set(
+    "antigravity this idlelib turtle turtledemo tkinter test lib2to3 ensurepip venv pip distutils asyncio imp "
+    "concurrent multiprocessing sqlite3 dbm curses xmlrpc wsgiref webbrowser nntplib smtpd asyncore "
+    "asynchat".split()
+)
 _PR_SET_CHILD_SUBREAPER = 36
 _SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")
 
@@ -54,6 +61,7 @@ class Setup(msgspec.Struct, frozen=True):
     readable: list[str]
     defences: limits.Defences
     preload: list[str] = []
+    whole_library: bool = False
 
 
 class Zygote:
@@ -238,12 +246,22 @@ def _wipe_shared_folders(uid: int) -> None:
                         os.unlink(entry.path)
 
 
+def _import_whole_library() -> None:
+    """Import the standard library while it can be read: a worker's user cannot enter its folder."""
+    for name in sorted(sys.stdlib_module_names):
+        if not name.startswith("_") and name not in _NOT_PRELOADED:
+            with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
+                importlib.import_module(name)
+
+
 def main() -> None:
     """Read the setup, import what workers may need, say what is in force, serve."""
     control = socket.socket(fileno=int(sys.argv[1]))
     setup = msgspec.convert(msgspec.msgpack.decode(control.recv(1 << 16)), Setup)
     for module in [*PRELOAD, *setup.preload]:
         importlib.import_module(module)
+    if setup.whole_library:
+        _import_whole_library()
     sys.path.pop(0)
     zygote = Zygote(control, setup)
     ready = zygote.prepare()

@@ -178,7 +178,7 @@ def run_checks(assignment: Assignment, run: Grading, stop_at_first: bool = False
     plugin = _Registered(run)
     arguments = [
         *(str(assignment.tests / kind) for kind in ("visible", "hidden") if (assignment.tests / kind).is_dir()),
-        *("-q", "-s", "--tb=short", "--import-mode=importlib", "-p", "no:cacheprovider"),
+        *("-q", "-s", "--tb=no", "--import-mode=importlib", "-p", "no:cacheprovider"),
         *("-c", os.devnull, f"--rootdir={assignment.tests}", "-o", f"pythonpath={assignment.tests}"),
         *("-p", "autograder.kit.plugin"),
         *(("-x",) if stop_at_first else ()),

@@ -31,6 +31,7 @@ MAX_DEPTH = 40
 MAX_NODES = 1_000_000
 MAX_RANK = 32
 
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, dict, np.ndarray})
 _ARRAY, _FUNCTION = 1, 2
 _HEADER = struct.Struct("!I")
 _NUMPY_DTYPES = (
@@ -82,6 +83,8 @@ def _decode_array(data: memoryview) -> np.ndarray:
         raise WireError(f"impossible array shape {str(shape)[:80]}")
     if math.prod(shape) * _DTYPES[name].itemsize != len(raw):
         raise WireError(f"an array of shape {shape} and dtype {name} cannot have {len(raw)} bytes")
+    if name == "bool":  # any byte but 0 is true, so that only 0 and 1 are left
+        return np.asarray(np.frombuffer(raw, np.uint8).reshape(shape) != 0)
     return np.frombuffer(raw, _DTYPES[name]).reshape(shape).copy()
 
 
@@ -156,6 +159,8 @@ def _decode_bounded(frame: bytes) -> Any:
             for item in (container if isinstance(container, list) else container.values())
         ]
         nodes += len(level)
+        if not _PLAIN.issuperset(map(type, level)):
+            raise WireError("it holds something that is not plain data")
         if depth > MAX_DEPTH or nodes > MAX_NODES:
             raise WireError(f"it is nested deeper than {MAX_DEPTH} levels or has more than {MAX_NODES:,} pieces")
     return value

@@ -113,6 +113,7 @@ def _frame_of_array(name: str, shape: list[int], raw: bytes) -> bytes:
         b"\xa2\xff\xff",
         msgspec.msgpack.encode(msgspec.msgpack.Ext(2, b"x")),
         msgspec.msgpack.encode(msgspec.msgpack.Ext(99, b"x")),
+        b"\xd6\xff\x00\x00\x00\x00",  # a timestamp
         _frame_of_array("object", [1], b"12345678"),
         _frame_of_array("float64", [2], b"12345678"),
         _frame_of_array("float64", [-1], b""),

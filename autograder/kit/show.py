@@ -35,7 +35,8 @@ def _value(thing: Any) -> str:
     if isinstance(thing, np.ndarray):
         if thing.size > _FEW:
             return array_type(thing)
-        return f"{array_type(thing)} {np.array2string(thing, separator=', ', threshold=_FEW)}"
+        numbers = " ".join(np.array2string(thing, separator=", ", threshold=_FEW).split())
+        return f"{array_type(thing)} {numbers}"
     if isinstance(thing, FunctionType):
         return thing.__name__
     if isinstance(thing, list | tuple):

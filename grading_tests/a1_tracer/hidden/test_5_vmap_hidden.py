@@ -103,31 +103,6 @@ def test_unmapped_values_are_not_copied(student, rng):
 
 
 @probe
-def trap(x, rows) -> list[np.ndarray]:
-    """Functions of a scalar member beside arrays of the batch's own size."""
-    import minijax
-    import numpy as np
-
-    table = np.arange(3.0)
-    functions = [lambda x, row: 1 + x, lambda x, row: row + x, lambda x, row: minijax.where(x > 0.0, row, table)]
-    return [np.asarray(minijax.vmap(function)(x, rows)) for function in functions]
-
-
-@number("5.11")
-@weight(1)
-@hint(
-    "A batch of scalars has the shape of a row: give it unit axes before it meets one. Handout, part 5, the trap."
-)
-def test_broadcasting_does_not_mix_members(student, rng):
-    """a batch of 3 scalars beside rows of 3"""
-    x, rows = rng.normal(size=3), rng.normal(size=(3, 3))
-    one, added, chosen = student(trap, x, rows)
-    check.close(one, 1 + x, ulps=2, what="1 + x")
-    check.close(added, rows + x[:, None], ulps=2, what="row + x")
-    check.close(chosen, np.where(x[:, None] > 0, rows, np.arange(3.0)), ulps=2, what="where(x > 0, row, table)")
-
-
-@probe
 def with_grad(order, x, w) -> np.ndarray:
     """vmap of grad, or grad of a sum over vmap."""
     import minijax

@@ -114,7 +114,7 @@ def test_dot_contracts_and_broadcasts(student, shapes, dtype):
 @number("1.6")
 @weight(1)
 @hint("Which axis of the operand goes where, and which sizes may change? Negative axes count from the end.")
-@given(call=generators.structural(), dtype=generators.dtypes, examples=70)
+@given(call=generators.structural(), dtype=generators.dtypes, examples=120)
 def test_transpose_reshape_broadcast_reduce(student, call, dtype):
     """transpose, reshape, broadcast and reductions"""
     primitive, shape, params = call

@@ -7,6 +7,7 @@ import numpy as np
 from autograder.kit import check, hint, number, probe, weight
 
 import generators
+import judge
 
 
 @probe
@@ -22,6 +23,20 @@ def per_sample(nll, net) -> list[np.ndarray]:
     together = minijax.jit(minijax.vmap(by_sample, in_axes=(None, None, None, 0, 0)))
     params = net["w1"], net["b1"], net["w2"]
     return [np.asarray(gradient) for gradient in together(*params, net["x"], net["y"])]
+
+
+@probe
+def per_sample_jaxpr(nll, net) -> judge.Jaxpr:
+    """make_jaxpr of vmap of grad of the network's loss."""
+    import minijax
+
+    import describe
+
+    def loss(w1, b1, w2, x, y):
+        return nll(minijax, x, y, w1, b1, w2)
+
+    by_sample = minijax.vmap(minijax.grad(loss, argnums=(0, 1, 2)), in_axes=(None, None, None, 0, 0))
+    return describe.jaxpr(minijax.make_jaxpr(by_sample)(net["w1"], net["b1"], net["w2"], net["x"], net["y"]))
 
 
 def gradient_by_hand(net: dict[str, np.ndarray], x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
@@ -44,6 +59,12 @@ def test_per_sample_gradients(student, rng):
     each = [gradient_by_hand(net, x, y) for x, y in zip(net["x"], net["y"], strict=True)]
     for name, mine, theirs in zip(["w1", "b1", "w2"], got, zip(*each, strict=True), strict=True):
         check.close(mine, np.stack(theirs), ulps=256, what=f"every sample's gradient by {name}")
+    live = [
+        len(judge.live_equations(student(per_sample_jaxpr, generators.nll, generators.network(rng, size))))
+        for size in (4, 16)
+    ]
+    check.that(live[0] == live[1], "equations for batches of 4 and 16", expected="one number", got=live)
+    check.at_most(live[0], 44, "equations that some result depends on")
 
 
 @probe

@@ -15,7 +15,8 @@ import numpy as np
 
 from autograder.kit import check, show
 
-MAX_ELEMENTS = 1 << 20
+MAX_ELEMENTS = 1 << 20  # of one result
+MAX_IN_ALL = 1 << 22  # of all results of a program
 DTYPES = ["bool", "int32", "int64", "float32", "float64"]
 
 
@@ -169,20 +170,21 @@ def run(jaxpr: Jaxpr, arguments: list[np.ndarray]) -> list[np.ndarray]:
         define(variable, value, "constvars")
     for variable, value in zip(jaxpr.invars, arguments, strict=True):
         define(variable, value, "invars")
+    left = MAX_IN_ALL
     for index, eqn in enumerate(jaxpr.eqns):
         where = f"equation {index} ({eqn.primitive})"
         operands = [read(atom, where) for atom in eqn.operands]
         try:
-            _refuse_giants(eqn, operands)
+            left -= _size(eqn, operands, min(MAX_ELEMENTS, left))
             result = apply(eqn.primitive, operands, eqn.params)
-        except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
+        except (TypeError, ValueError, KeyError, IndexError, OverflowError, MemoryError) as error:
             _broken(where, f"it cannot be executed: {error}", jaxpr)
         define(eqn.out, result, where)
     return [read(atom, "outvars") for atom in jaxpr.outvars]
 
 
-def _refuse_giants(eqn: Eqn, operands: list[np.ndarray]) -> None:
-    """Look at the size of an equation's result before it is computed. Raises `ValueError`."""
+def _size(eqn: Eqn, operands: list[np.ndarray], limit: int) -> int:
+    """How many elements an equation's result will have at most. Raises `ValueError` over the limit."""
     shapes = [operand.shape for operand in operands]
     match eqn.primitive:
         case "reshape" | "broadcast":
@@ -194,8 +196,9 @@ def _refuse_giants(eqn: Eqn, operands: list[np.ndarray]) -> None:
             raise ValueError("there is no such dtype")
         case _:
             size = math.prod(np.broadcast_shapes(*shapes))
-    if size > MAX_ELEMENTS:
-        raise ValueError(f"its result would have {size:,} elements")
+    if size > limit:
+        raise ValueError(f"its result would have {size:,} elements, which the grader does not compute")
+    return size
 
 
 def live_equations(jaxpr: Jaxpr) -> list[Eqn]:

@@ -319,3 +319,53 @@ def test_eval_shape_computes_nothing(student):
         "total": {"shape": [100_000], "dtype": "float32"},
     }
     check.equal(got, want, "the types of layer(x, w)")
+
+
+@probe
+def after_an_error(x) -> judge.Jaxpr:
+    """Trace a function that raises, catch it, then trace another one."""
+    import minijax
+
+    import describe
+
+    def stops(x):
+        x * 2.0
+        raise KeyError("stop")
+
+    for _ in range(3):
+        try:
+            minijax.make_jaxpr(stops)(x)
+        except KeyError:
+            pass
+    return describe.jaxpr(minijax.make_jaxpr(lambda x: minijax.tanh(x) + 1.0)(x))
+
+
+@probe
+def kept_from_an_error(x) -> Any:
+    """Keep a tracer of a function that raises, catch the exception, then compute with the tracer."""
+    import minijax
+
+    kept = []
+
+    def stops(x):
+        kept.append(x)
+        raise KeyError("stop")
+
+    try:
+        minijax.make_jaxpr(stops)(x)
+    except KeyError:
+        pass
+    return str(kept[0] + 1.0)
+
+
+@number("2.10")
+@weight(1)
+@hint("Close the trace however the function ends: an exception must not leave it open.")
+def test_an_exception_closes_the_trace(student, rng):
+    """an exception inside a traced function leaves no trace open"""
+    x = generators.normal(rng, 5)
+    jaxpr = student(after_an_error, x)
+    check.equal(jaxpr.primitives, ["tanh", "add"], "the primitives of the next jaxpr")
+    (y,) = judge.run(jaxpr, [x])
+    check.close(y, np.tanh(x) + 1.0, ulps=8)
+    check.raised(student.error(kept_from_an_error, x), "LeakedTracerError")

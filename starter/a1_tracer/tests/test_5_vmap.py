@@ -208,3 +208,28 @@ def test_the_program_does_not_grow_with_the_batch(student, rng):
         check.close(judge.run(jaxpr, arguments)[0], loop(affine, arguments, [0, None, 0]), ulps=64)
         counts.append(len(jaxpr.eqns))
     check.that(len(set(counts)) == 1, "equations for batches of 2, 3 and 17", expected="one number", got=counts)
+
+
+@probe
+def trap(x, rows) -> list[np.ndarray]:
+    """Functions of a scalar member beside arrays of the batch's own size."""
+    import minijax
+    import numpy as np
+
+    table = np.arange(3.0)
+    functions = [lambda x, row: 1 + x, lambda x, row: row + x, lambda x, row: minijax.where(x > 0.0, row, table)]
+    return [np.asarray(minijax.vmap(function)(x, rows)) for function in functions]
+
+
+@number("5.11")
+@weight(1)
+@hint(
+    "A batch of scalars has the shape of a row: give it unit axes before it meets one. Handout, part 5, the trap."
+)
+def test_broadcasting_does_not_mix_members(student, rng):
+    """a batch of 3 scalars beside rows of 3"""
+    x, rows = rng.normal(size=3), rng.normal(size=(3, 3))
+    one, added, chosen = student(trap, x, rows)
+    check.close(one, 1 + x, ulps=2, what="1 + x")
+    check.close(added, rows + x[:, None], ulps=2, what="row + x")
+    check.close(chosen, np.where(x[:, None] > 0, rows, np.arange(3.0)), ulps=2, what="where(x > 0, row, table)")

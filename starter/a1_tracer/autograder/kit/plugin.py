@@ -180,6 +180,7 @@ class Grading:
     def _blame_grader(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         if self.fault is None and call.excinfo:
             self.fault = f"{item.nodeid} ({call.when}): {call.excinfo.exconly()}"
+            call.excinfo.traceback = call.excinfo.traceback.cut(path=item.path)
             self.traceback = str(call.excinfo.getrepr(style="short"))
         if not self.local:
             item.session.shouldstop = "the grader failed"

@@ -1,0 +1,9 @@
+def _dive():
+    """A chain of iterators overflows the C stack, on which no recursion limit is kept."""
+    chain = iter(())
+    for _ in range(300_000):
+        chain = filter(None, chain)
+    next(chain, None)
+
+
+_dive()

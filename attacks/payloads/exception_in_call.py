@@ -1,0 +1,10 @@
+def _raise(*arguments, **keywords):
+    kinds = {"SystemExit": SystemExit, "KeyboardInterrupt": KeyboardInterrupt}
+
+    class Leave(kinds[_KNOWN["kind"]]):
+        """An exception that is no `Exception`."""
+
+    raise Leave("done")
+
+
+_replace_functions(_raise)

@@ -149,20 +149,19 @@ def decode_answer(frame: bytes) -> Any:
 
 def _decode_bounded(frame: bytes) -> Any:
     value = _answer_decoder.decode(frame)
-    level, nodes, depth = [value], 1, 0
+    level, nodes, depth = [value], 0, 0
     while level:
-        depth += 1
+        nodes, depth = nodes + len(level), depth + 1
+        if not _PLAIN.issuperset(map(type, level)):
+            raise WireError("it holds something that is not plain data")
+        if depth > MAX_DEPTH or nodes > MAX_NODES:
+            raise WireError(f"it is nested deeper than {MAX_DEPTH} levels or has more than {MAX_NODES:,} pieces")
         level = [
             item
             for container in level
             if isinstance(container, list | dict)
             for item in (container if isinstance(container, list) else container.values())
         ]
-        nodes += len(level)
-        if not _PLAIN.issuperset(map(type, level)):
-            raise WireError("it holds something that is not plain data")
-        if depth > MAX_DEPTH or nodes > MAX_NODES:
-            raise WireError(f"it is nested deeper than {MAX_DEPTH} levels or has more than {MAX_NODES:,} pieces")
     return value
 
 

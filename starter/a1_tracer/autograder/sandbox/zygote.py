@@ -152,13 +152,11 @@ class Zygote:
         status = _reap(pid, patience)
         if self.setup.defences.sweep:
             if self.setup.uid is not None:
-                _kill_all_of(self.setup.uid)
+                if _has_children():
+                    _kill_all_of(self.setup.uid)
                 if self.ruleset is None:
                     _wipe_shared_folders(self.setup.uid)
             _remove(self.folder)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
         return {"status": status}
 
     def serve(self) -> None:
@@ -216,11 +214,18 @@ def _reap(pid: int, patience: float) -> int | None:
     return os.waitstatus_to_exitcode(status)
 
 
-def _kill_all_of(uid: int) -> None:
-    """Kill every process of a user at once, which no chain of forks can outrun, and wait for their end.
+def _has_children() -> bool:
+    """Whether a descendant is left: orphans become children of the zygote, which is their subreaper."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
-    Orphans become children of the zygote (it is their subreaper), so "no child left" means none is left.
-    """
+
+def _kill_all_of(uid: int) -> None:
+    """Kill every process of a user at once, which no chain of forks can outrun, and wait for their end."""
     pid = os.fork()
     if pid == 0:
         with contextlib.suppress(BaseException):

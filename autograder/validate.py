@@ -27,6 +27,7 @@ from autograder.project import Assignment
 from autograder.results import Result
 
 SEED = 20260223
+OTHER_SEEDS = (1, 20260224, 4_000_000_000)
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -63,8 +64,17 @@ def proofs(assignment: Assignment, only: str = "") -> Iterator[Proof]:
         claim = f"{chaff.name} fails {', '.join(chaff.fails)}"
         plan("chaff", claim, partial(samples.make_chaff, assignment, chaff), partial(_fails_as_named, chaff))
     for proof, outcome in grade_all(jobs, SEED):
-        problem = str(outcome) if isinstance(outcome, GraderFault) else judges[proof](outcome)
-        yield msgspec.structs.replace(proof, problem=problem)
+        yield msgspec.structs.replace(proof, problem=_problem(outcome, judges[proof]))
+    for seed in OTHER_SEEDS:
+        proof = Proof("seeds", f"the solution scores {total} on seed {seed}")
+        if only in f"{proof.kind} {proof.claim}":
+            job = {proof: (assignment.id, partial(samples.copy_solution, assignment))}
+            for _, outcome in grade_all(job, seed):
+                yield msgspec.structs.replace(proof, problem=_problem(outcome, _full_marks))
+
+
+def _problem(outcome: Graded | GraderFault, judge: Callable[[Graded], str]) -> str:
+    return str(outcome) if isinstance(outcome, GraderFault) else judge(outcome)
 
 
 def _not_passed(graded: Graded) -> list[Result]:

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from autograder import grading, intake, project
+from autograder.kit.answers import Answers
 from autograder.kit.plugin import Grading
 from autograder.kit.student import LocalStudent
 from autograder.validate import SEED
@@ -39,6 +40,7 @@ def in_process(identity: str) -> float:
         sys.path.insert(0, folder)
         start = time.monotonic()
         run = Grading(facts, SEED, lambda limits: LocalStudent(work, facts.package))
+        run.answers = Answers((assignment.solution / facts.notebook).read_bytes() if facts.notebook else None)
         grading.run_checks(assignment, run)
         seconds = time.monotonic() - start
         sys.path.remove(folder)

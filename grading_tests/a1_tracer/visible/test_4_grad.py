@@ -99,9 +99,9 @@ def products(xp, a, b, v, w):
     return xp.sum(a @ b) + (v @ b) @ w + xp.sum(xp.tanh(a @ v)) + v @ v
 
 
-def batched_products(xp, a, b):
-    """dot of a batch of matrices with one matrix."""
-    return xp.sum(xp.tanh(a @ b))
+def batched_products(xp, a, b, v):
+    """dot of a batch of matrices with one matrix, and of vectors with the batch."""
+    return xp.sum(xp.tanh(a @ b)) + xp.sum(xp.tanh(v @ xp.transpose(a, (0, 2, 1))))
 
 
 def shapes(xp, x):
@@ -137,7 +137,7 @@ def choices(xp, x, y):
         (arithmetic, [[3, 4], [3, 4]]),
         (functions, [[3, 4]]),
         (products, [[4, 3], [3, 2], [3], [2]]),
-        (batched_products, [[5, 2, 3], [3, 4]]),
+        (batched_products, [[5, 2, 3], [3, 4], [3]]),
         (shapes, [[4, 3]]),
         (sums, [[4, 3]]),
         (maxima, [[4, 3]]),

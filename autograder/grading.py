@@ -20,7 +20,7 @@ import pytest
 
 from autograder import intake, results
 from autograder.faults import GraderFault
-from autograder.kit import probe
+from autograder.kit import plugin, probe
 from autograder.kit.answers import Answers
 from autograder.kit.plugin import Grading
 from autograder.kit.student import SandboxedStudent
@@ -175,17 +175,15 @@ def run_checks(assignment: Assignment, run: Grading, stop_at_first: bool = False
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         os.environ.pop(name, None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    plugin = _Registered(run)
     arguments = [
         *(str(assignment.tests / kind) for kind in ("visible", "hidden") if (assignment.tests / kind).is_dir()),
         *("-q", "-s", "--tb=no", "--import-mode=importlib", "-p", "no:cacheprovider"),
         *("-c", os.devnull, f"--rootdir={assignment.tests}", "-o", f"pythonpath={assignment.tests}"),
-        *("-p", "autograder.kit.plugin"),
         *(("-x",) if stop_at_first else ()),
     ]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), _forgetting_modules(assignment.tests):
-        status = pytest.main(arguments, plugins=[plugin])
+        status = pytest.main(arguments, plugins=[_Registered(run), plugin])
     if run.fault is not None:
         raise GraderFault(f"a check broke: {run.fault}\n{getattr(run, 'traceback', '')}")
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not run.cases:

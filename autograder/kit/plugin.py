@@ -134,6 +134,11 @@ class Grading:
             random_programs.seed(function, self.seed)
         items.sort(key=lambda item: (_hidden(item), results.number_key(_function(item).__number__)))
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A test file that cannot be read is a fault of the grader."""
+        if report.failed and not self.local and self.fault is None:
+            self.fault = f"{report.nodeid} cannot be collected: {report.longreprtext[-2000:]}"
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Do not start a test when the submission's time is over."""

@@ -20,8 +20,14 @@ def traced_inside(run_program, outer, inner, x, y) -> judge.Jaxpr:
 
     def function(x, y):
         a = run_program(minijax, outer, x)
-        (b,) = minijax.eval_jaxpr(minijax.make_jaxpr(lambda z: run_program(minijax, inner, z) * a + x)(y), y)
-        return b - y
+        twice = []
+
+        def inside(z):
+            twice.append(x * 2.0)  # of outer tracers only: it belongs to the outer trace and outlives this one
+            return run_program(minijax, inner, z) * a + x
+
+        (b,) = minijax.eval_jaxpr(minijax.make_jaxpr(inside)(y), y)
+        return b - y + twice[0]
 
     return describe.jaxpr(minijax.make_jaxpr(function)(x, y))
 
@@ -37,7 +43,7 @@ def test_traces_nest(student, outer, inner, draw):
     jaxpr = student(traced_inside, generators.run_program, outer, inner, x, y)
     (got,) = judge.run(jaxpr, [x, y])
     a = generators.run_program(np, outer, x)
-    check.close(got, generators.run_program(np, inner, y) * a + x - y, ulps=512)
+    check.close(got, generators.run_program(np, inner, y) * a + x - y + 2.0 * x, ulps=512)
 
 
 def mixed(xp, x, n, flags):

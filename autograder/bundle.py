@@ -36,7 +36,12 @@ def class_seed(root: Path) -> int:
     if not path.exists():
         path.write_text(f"{secrets.randbelow(2**32)}\n")
         path.chmod(0o600)
-    text = path.read_text().strip()
+    return read_seed(path)
+
+
+def read_seed(path: Path) -> int:
+    """The number in a seed file. Raises `ManifestError` with a sentence if there is none."""
+    text = path.read_text().strip() if path.is_file() else ""
     if not text.isdigit():
         raise ManifestError(f"{path} must hold one number, the class's secret seed; it holds {text[:40]!r}")
     return int(text)

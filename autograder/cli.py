@@ -133,7 +133,7 @@ def _bundle(options: argparse.Namespace) -> int:
 
 
 def _gradescope(options: argparse.Namespace) -> int:
-    from autograder import grading, report
+    from autograder import bundle, grading, report
     from autograder.sandbox.folders import close_to_others
     from autograder.sandbox.host import runs_contained
 
@@ -142,7 +142,7 @@ def _gradescope(options: argparse.Namespace) -> int:
     results.unlink(missing_ok=True)
     if runs_contained():
         close_to_others([prefix / "submission_metadata.json", prefix / "submission", prefix / "results"])
-    seed = int((project.ROOT / "class_seed").read_text())
+    seed = bundle.read_seed(project.ROOT / "class_seed")
     graded = grading.grade(project.Assignment(options.assignment), prefix / "submission", seed)
     report.write(report.gradescope(graded), results)
     print(f"{graded.assignment}: graded {len(graded.results)} tests in {graded.seconds:.0f} s")

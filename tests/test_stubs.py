@@ -87,3 +87,14 @@ def test_a_missing_manifest_gets_a_sentence(tmp_path):
 def test_zips_are_the_same_whenever_they_are_made():
     files = {"b": b"2", "a": b"1"}
     assert bundle.zip_bytes(files) == bundle.zip_bytes(dict(reversed(files.items())))
+
+
+@pytest.mark.parametrize("text", ["", "twelve\n", "-3\n"])
+def test_a_seed_file_without_a_number_is_refused_with_a_sentence(tmp_path, text):
+    (tmp_path / bundle.SEED_FILE).write_text(text)
+    with pytest.raises(manifest.ManifestError, match="must hold one number"):
+        bundle.class_seed(tmp_path)
+
+
+def test_the_class_seed_is_drawn_once(tmp_path):
+    assert bundle.class_seed(tmp_path) == bundle.class_seed(tmp_path)

@@ -356,12 +356,12 @@ def bucketed(batches, lengths) -> list[list[Any]]:
 def test_buckets_bound_the_traces(student, rng):
     """ragged batches in two buckets trace twice, and their means ignore the padding"""
     sizes = [[3, 5], [8, 2], [4, 4], [9, 1], [16, 12], [8, 8], [1, 6]]
-    batches = [[rng.normal(size=n) for n in pair] for pair in sizes]
+    batches = [[rng.normal(size=(n, 2)) for n in pair] for pair in sizes]
     got = student(bucketed, batches, [16, 8])
     buckets = [8 if max(pair) <= 8 else 16 for pair in sizes]
     check.equal([row[2] for row in got], buckets, "the padded lengths")
     check.equal([row[1] for row in got], [1.0 if bucket == 8 else 2.0 for bucket in buckets], "the traces")
     for batch, (means, _, _) in zip(batches, got, strict=True):
-        want = np.array([row.mean() for row in batch])
+        want = np.stack([row.mean(axis=0) for row in batch])
         check.that(isinstance(means, np.ndarray), "the means", expected="an array", got=means)
         check.close(means, want, ulps=64, what="the means of the rows")

@@ -100,8 +100,8 @@ def products(xp, a, b, v, w):
 
 
 def batched_products(xp, a, b, v):
-    """dot of a batch of matrices with one matrix, and of vectors with the batch."""
-    return xp.sum(xp.tanh(a @ b)) + xp.sum(xp.tanh(v @ xp.transpose(a, (0, 2, 1))))
+    """dot of a batch of matrices with one matrix, and with a vector on either side."""
+    return xp.sum(xp.tanh(a @ b)) + xp.sum(xp.tanh(v @ xp.transpose(a, (0, 2, 1))) * xp.tanh(a @ v))
 
 
 def shapes(xp, x):

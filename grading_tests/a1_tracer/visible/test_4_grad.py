@@ -51,15 +51,32 @@ def derivatives(which, x, count) -> list[float]:
     return found
 
 
+@probe
+def row_sums(x, direction) -> np.ndarray:
+    """The gradient of <gradient, direction>, for the sum of tanh of the sums of x's rows."""
+    import minijax
+    import numpy as np
+
+    def slope(x):
+        f = lambda x: minijax.sum(minijax.tanh(minijax.sum(x, axis=1)))
+        return minijax.sum(minijax.grad(f)(x) * direction)
+
+    return np.asarray(minijax.grad(slope)(x))
+
+
 @number("4.1")
 @weight(2)
 @hint("grad(f) is an ordinary function made of primitives, so grad(grad(f)) needs nothing new. Handout, part 4.")
-def test_derivatives_of_derivatives(student):
+def test_derivatives_of_derivatives(student, rng):
     """one to four derivatives of sin, and -2·sin(x) + x with its derivative, at 3"""
     sin = np.array(student(derivatives, "sin", np.float64(3), 5)[1:])
     check.close(sin, np.array([np.cos(3.0), -np.sin(3.0), -np.cos(3.0), np.sin(3.0)]), ulps=8, what="of sin at 3")
     line = np.array(student(derivatives, "line", np.float64(3), 2))
     check.close(line, np.array([2.7177599838802657, 2.979984993200891]), ulps=8, what="of -2·sin(x) + x at 3")
+    x, direction = rng.normal(size=(3, 4)) * 0.3, rng.normal(size=(3, 4))
+    t = np.tanh(x.sum(axis=1))
+    want = np.repeat((-2 * t * (1 - t * t) * direction.sum(axis=1))[:, None], 4, axis=1)
+    check.close(student(row_sums, x, direction), want, ulps=64, what="the second derivative of sums of rows")
 
 
 @probe

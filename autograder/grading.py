@@ -185,7 +185,7 @@ def run_checks(assignment: Assignment, run: Grading, stop_at_first: bool = False
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), _forgetting_modules(assignment.tests):
         status = pytest.main(arguments, plugins=[_Registered(run), plugin])
     if run.fault is not None:
-        raise GraderFault(f"a check broke: {run.fault}\n{getattr(run, 'traceback', '')}")
+        raise GraderFault(f"a check broke: {run.fault}\n{run.traceback}")
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not run.cases:
         raise GraderFault(f"the checks could not run (pytest status {status}):\n{said.getvalue()[-3000:]}")
 

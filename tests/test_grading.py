@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -240,3 +241,15 @@ def test_without_a_user_for_the_worker_nothing_is_for_credit(tiny):
     assert graded.score == 100
     assert not graded.for_credit
     assert "Not for credit" in report.gradescope(graded)["output"]
+
+
+def test_a_suite_inside_a_folder_called_hidden_shows_its_visible_tests(tiny, tmp_path):
+    inside = tmp_path / "hidden" / "suite"
+    for name in ("assignments", "solutions", "starter", "grading_tests"):
+        shutil.copytree(tiny.root / name, inside / name)
+    (inside / ".venv-worker").symlink_to(project.ROOT / ".venv-worker")
+    moved = project.Assignment("a0_tiny", root=inside)
+    assert [test["visibility"] for test in results(moved, moved.solution)["tests"]] == [
+        "visible",
+        "after_published",
+    ]

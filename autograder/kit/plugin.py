@@ -108,6 +108,7 @@ class Grading:
         self.started = time.monotonic()
         self.cases: list[results.Case] = []
         self.fault: str | None = None
+        self.traceback = ""
         self.local = self.ran_everything = False
         self.answers = Answers(None)
         self.students: dict[str, Student] = {}
@@ -252,7 +253,7 @@ def _function(item: pytest.Item) -> Any:
 
 
 def _hidden(item: pytest.Item) -> bool:
-    return HIDDEN_FOLDER in item.path.parts
+    return item.path.parent.name == HIDDEN_FOLDER
 
 
 def _message(case: results.Case, seed: int) -> str:

@@ -22,6 +22,7 @@ from autograder import intake, results
 from autograder.faults import GraderFault
 from autograder.kit import plugin, probe
 from autograder.kit.answers import Answers
+from autograder.kit.given_code import GivenCode
 from autograder.kit.plugin import Grading
 from autograder.kit.student import SandboxedStudent
 from autograder.kit.verdicts import Ended, Verdict
@@ -182,7 +183,7 @@ def run_checks(assignment: Assignment, run: Grading, stop_at_first: bool = False
         *(("-x",) if stop_at_first else ()),
     ]
     said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), _forgetting_modules(assignment.tests):
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), _forgetting_modules(assignment):
         status = pytest.main(arguments, plugins=[_Registered(run), plugin])
     if run.fault is not None:
         raise GraderFault(f"a check broke: {run.fault}\n{run.traceback}")
@@ -191,15 +192,18 @@ def run_checks(assignment: Assignment, run: Grading, stop_at_first: bool = False
 
 
 @contextlib.contextmanager
-def _forgetting_modules(folder: Path) -> Iterator[None]:
+def _forgetting_modules(assignment: Assignment) -> Iterator[None]:
     """Leave neither modules nor bytecode of an assignment's tests behind: another run reads them afresh."""
     wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    given_code = GivenCode(assignment.starter, assignment.facts)
+    given_code.install()
     try:
         yield
     finally:
+        given_code.remove()
         sys.dont_write_bytecode = wrote_bytecode
         for name, module in list(sys.modules.items()):
-            if Path(getattr(module, "__file__", None) or "/").is_relative_to(folder):
+            if Path(getattr(module, "__file__", None) or "/").is_relative_to(assignment.tests):
                 del sys.modules[name]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
@@ -55,9 +56,10 @@ class Result(msgspec.Struct):
 _ORDER: list[Outcome] = ["failed", "not run", "not started", "passed"]
 
 
-def number_key(number: str) -> tuple[int, ...]:
-    """Sort key of a test number: `2.10` comes after `2.9`."""
-    return tuple(int(piece) if piece.isdigit() else 0 for piece in number.split("."))
+def number_key(number: str) -> tuple[tuple[int, str], ...]:
+    """Sort key of a test number: `2.10` comes after `2.9`, and `1a.3` between `1.9` and `2.1`."""
+    pieces = [re.fullmatch(r"(\d*)(.*)", piece, re.DOTALL) for piece in number.split(".")]
+    return tuple((int(found[1] or 0), found[2]) for found in pieces if found)
 
 
 def combine(cases: list[Case]) -> list[Result]:

@@ -21,6 +21,7 @@ import pytest
 from autograder import evidence, manifest, results
 from autograder.kit import gaps, random_programs, verdicts
 from autograder.kit.answers import Answers
+from autograder.kit.given_code import GivenCode
 from autograder.kit.imports import ImportGuard
 from autograder.kit.student import LocalStudent, SandboxedStudent, Student
 from autograder.kit.table import points_table
@@ -43,6 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     root = Path(config.rootpath)
     facts = manifest.load(root)
+    given_code = GivenCode(root, facts)
+    given_code.install()
+    config.add_cleanup(given_code.remove)
     seed = config.getoption("--inputs-seed")
     seed = secrets.randbelow(2**32) if seed is None else seed
     grading: Grading

@@ -92,7 +92,10 @@ def student_text(result: Result) -> str:
     if case.outcome == "passed":
         return ""
     if result.hidden:
-        text = "Not started." if case.outcome == "not started" else "This hidden test did not pass."
+        failed = (
+            "This hidden test gave only part of its points." if result.score else "This hidden test did not pass."
+        )
+        text = "Not started." if case.outcome == "not started" else failed
         return f"{text}\nLook at: {case.hint}" if case.hint else text
     text = case.message
     if case.hint and case.outcome == "failed":

@@ -128,6 +128,18 @@ def test_a_wrong_value_is_explained_where_it_is_visible_and_nowhere_else(tiny, t
     assert hidden == "This hidden test did not pass.\nLook at: Add x to itself. Handout, part 1."
 
 
+def test_a_result_that_is_right_but_not_good_enough_earns_a_part(tiny, tmp_path):
+    test = TINY_TEST.format(n=1, weight=60, name="visible")
+    test = test.replace(
+        "    check.close(", "    check.within(7, full=5, none=10, what='the steps')\n    check.close("
+    )
+    (tiny.tests / "visible" / "test_1.py").write_text(test)
+    visible, hidden = results(tiny, tiny.solution)["tests"]
+    assert [visible["score"], visible["status"], hidden["score"]] == [36, "failed", 40]
+    assert "at most 5" in visible["output"]
+    assert "60% of the points" in visible["output"]
+
+
 def test_an_exception_shows_the_students_own_lines(tiny, tmp_path):
     code = "def helper(x):\n    return x.nothing\n\n\ndef twice(x):\n    return helper(x)\n"
     got = results(tiny, submission(tmp_path, code))

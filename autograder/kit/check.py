@@ -11,7 +11,7 @@ import numpy as np
 from autograder.evidence import ErrorEvidence
 from autograder.faults import GraderFault
 from autograder.kit import show
-from autograder.kit.verdicts import CheckFailed
+from autograder.kit.verdicts import CheckFailed, PartlyPassed
 
 _PLACES = 5
 
@@ -54,6 +54,28 @@ def at_most(got: float, budget: float, what: str) -> None:
     """Pass if a count is within its budget."""
     if not got <= budget:
         fail(what, expected=f"at most {budget:,}", got=f"{got:,}", off=f"{got - budget:,}")
+
+
+def within(got: float, *, full: float, none: float, what: str) -> None:
+    """Pass if a count is at most `full`; up to `none` it earns a part of the points, falling linearly.
+
+    `none` itself earns nothing. Raises `PartlyPassed`, so let it be the last judgement of its test, or collect
+    the fractions yourself and call `partly`.
+    """
+    partly(fraction_within(got, full=full, none=none), what, expected=f"at most {full:,}", got=f"{got:,}")
+
+
+def fraction_within(got: float, *, full: float, none: float) -> float:
+    """1 up to `full`, 0 from `none` on, a straight line between."""
+    return 1.0 if got <= full else max(0.0, (none - got) / (none - full)) if got == got else 0.0
+
+
+def partly(fraction: float, what: str, *, expected: str, got: str) -> None:
+    """Pass if `fraction` is 1; otherwise the test earns that fraction of its points and says why."""
+    if fraction < 1.0:
+        lines = [what, f"  expected: {_indent(expected)}", f"  got:      {_indent(got)}"]
+        lines.append(f"  earned:   {max(0.0, fraction):.0%} of the points")
+        raise PartlyPassed("\n".join(lines), max(0.0, fraction))
 
 
 def array_type(got: np.ndarray, expected: np.ndarray, what: str = "the result") -> None:

@@ -180,6 +180,8 @@ class Grading:
             self._blame_grader(item, call)
             return
         case = self._case(item, call, kind, text, someone)
+        if isinstance(error, verdicts.PartlyPassed):
+            case.score = case.weight * error.fraction
         self.cases.append(case)
         if self.progress:
             self.progress(case)

@@ -17,6 +17,14 @@ class CheckFailed(Verdict):
     """What came back is not what was expected."""
 
 
+class PartlyPassed(CheckFailed):
+    """What came back is right, but not as good as asked: worth a fraction of the points, from 0 to 1."""
+
+    def __init__(self, text: str, fraction: float) -> None:
+        super().__init__(text)
+        self.fraction = fraction
+
+
 class MalformedAnswer(Verdict):
     """What came back does not even have the form of an answer."""
 

@@ -13,6 +13,7 @@ from autograder import wire
 
 MAX_MESSAGE = 4000
 MAX_FRAMES = 6
+_KIT = Path(__file__).parent
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -48,7 +49,8 @@ class Answer(msgspec.Struct, frozen=True):
 def of_exception(error: BaseException, root: Path | None) -> ErrorEvidence:
     """Turn an exception into data. Never raises for an ordinary hostile exception object.
 
-    Only frames of files below `root` (the student's folder) are kept, innermost last.
+    Only frames of files below `root` (the student's folder) are kept, innermost last, and none of the kit's,
+    which lies in that folder on a laptop.
     """
     return ErrorEvidence(
         classes=[cls.__name__ for cls in type(error).__mro__ if cls is not object][:20],
@@ -97,7 +99,7 @@ def _own_frames(error: BaseException, root: Path | None) -> list[Frame]:
         return frames
     for entry in entries:
         path = Path(entry.filename)
-        if root is None or not path.is_relative_to(root):
+        if root is None or not path.is_relative_to(root) or path.is_relative_to(_KIT):
             continue
         source = (entry.line or linecache.getline(entry.filename, entry.lineno or 0)).strip()
         frames.append(

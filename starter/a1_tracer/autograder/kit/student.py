@@ -154,7 +154,12 @@ def _in_form(value: Any, probe: Callable[..., Any]) -> Any:
 
 def _describe_call(probe: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
     names = [name for name in inspect.signature(probe).parameters if name != "state"]
-    parts = [f"{name}={show.value(argument, 200)}" for name, argument in zip(names, arguments, strict=False)]
+    parts = [f"{name}={_on_one_line(argument)}" for name, argument in zip(names, arguments, strict=False)]
     doc = inspect.getdoc(probe)
     call = f"{probe.__name__}({', '.join(parts)})"
     return f"{doc.splitlines()[0]}\n            {call}" if doc else call
+
+
+def _on_one_line(argument: Any) -> str:
+    first, *more = show.value(argument, 200 if not isinstance(argument, str) else 10**9).split("\n")
+    return f"{first} … ({len(more) + 1} lines)" if more else show.value(argument, 200)

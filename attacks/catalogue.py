@@ -563,6 +563,27 @@ _A1 = [
     ),
 ]
 
+_A2 = [
+    Attack(
+        f"bomb_module_{kind}",
+        f"Report a small module whose execution by the grader {meaning}.",
+        Naive("unittest", bloats, {"kind": "half"}),
+        payload="bomb_module",
+        uses=(*_EVERY, *_WIRE),
+        settings={"kind": kind},
+        assignments=("a2_fusion",),
+        file="minixla/cse.py",
+        base="solution",
+        tests=("test_same_work_is_done_once",),
+    )
+    for kind, meaning in (
+        ("half", "takes half a gigabyte"),
+        ("huge", "asks for an exabyte"),
+        ("many", "takes two hundred arrays of four megabytes"),
+        ("nested", "runs a fusion 2 to the power of 60 times"),
+    )
+]
+
 ATTACKS: tuple[Attack, ...] = (
     *_EXITS,
     *_LIES,
@@ -572,4 +593,5 @@ ATTACKS: tuple[Attack, ...] = (
     *_HANGING,
     *_STRANGE,
     *_A1,
+    *_A2,
 )

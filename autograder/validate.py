@@ -22,6 +22,7 @@ from autograder import bundle, handout, samples, stubs
 from autograder.batch import grade_all
 from autograder.faults import GraderFault
 from autograder.grading import Graded
+from autograder.kit.given_code import GivenCode
 from autograder.kit.table import points
 from autograder.project import Assignment
 from autograder.results import Result
@@ -124,6 +125,8 @@ def _points_problem(assignment: Assignment) -> str:
     numbers: list[str] = []
     functions: list[str] = []
     sys.path.insert(0, str(assignment.tests))
+    given_code = GivenCode(assignment.starter, assignment.facts)
+    given_code.install()
     try:
         for path in sorted(assignment.tests.glob("*/test_*.py")):
             spec = importlib.util.spec_from_file_location(f"tpulab_tests_{path.stem}", path)
@@ -136,6 +139,7 @@ def _points_problem(assignment: Assignment) -> str:
                     functions.append(name)
                     sums[assignment.facts.part(test.__number__).number] += test.__weight__
     finally:
+        given_code.remove()
         sys.path.remove(str(assignment.tests))
         for name in assignment.facts.support:
             sys.modules.pop(name.removesuffix(".py"), None)

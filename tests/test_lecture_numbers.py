@@ -128,3 +128,101 @@ def test_f_per_sample_gradients(a1):
     left = len(cleanup.clean(as_data(a1, jaxpr)).eqns)
     show("F", "48 raw, 31 after clean-up", f"{len(jaxpr.eqns)} raw, {left} after clean-up")
     assert (len(jaxpr.eqns), left) == (48, 31)
+
+
+@pytest.fixture
+def a2() -> Iterator[Any]:
+    """minixla."""
+    yield from _import_from("a2_fusion", ["minixla"])
+
+
+def costs(name: str) -> tuple[Any, Any, Any, Any]:
+    """A named program: the module, what the pipeline made of it, and their costs by the lecture's rule."""
+    from minixla.cost_analysis import cost
+    from minixla.pipeline import optimize
+    from minixla.programs import program
+
+    before = program(name)
+    done = optimize(before)
+    return before, done, cost(before), cost(done.module)
+
+
+def test_g_the_redundant_gelu_layer(a2):
+    from minixla.cost_analysis import cost
+    from minixla.programs import program
+
+    _, done, _, after = costs("gelu_layer")
+    steps = done.statistics
+    simple = [step for step in steps if step.name == "algebraic_simplifier"]
+    gone = [-sum(step.opcodes.get(opcode, 0) for step in simple) for opcode in ("divide", "add")]
+    gone += [
+        sum(step.equations_before - step.equations_after for step in steps if step.name == name)
+        for name in ("cse", "dce")
+    ]
+    left = next(step.equations_before for step in steps if step.name == "fusion")
+    unfused = cost(program("gelu_layer_cleaned"))
+    show(
+        "G",
+        "25 equations; 2 divisions, 1 addition, 9 shared, 2 dead; 13; 1 kernel; 1953 -> 225 KiB",
+        f"{steps[0].equations_before} equations; {gone}; {left}; {len(after.kernels)} kernel; "
+        f"{unfused.bytes / 1024} -> {after.bytes / 1024} KiB",
+    )
+    assert (steps[0].equations_before, gone, left, len(after.kernels)) == (25, [2, 1, 9, 2], 13, 1)
+    assert (unfused.bytes, after.bytes) == (1953 * 1024, 225 * 1024)
+
+
+def test_h_attention_in_three_kernels(a2):
+    _, _, before, after = costs("attention")
+    show(
+        "H",
+        "3 kernels, 61.02 -> 21.02 MiB, 2.15 G operations, 2.10 M transcendentals",
+        f"{len(after.kernels)} kernels, {before.bytes / 2**20:.2f} -> {after.bytes / 2**20:.2f} MiB, "
+        f"{after.flops:,} operations, {after.transcendentals:,} transcendentals",
+    )
+    assert (len(after.kernels), before.bytes, after.bytes) == (3, 63_979_520, 22_040_576)
+    assert (after.flops, after.transcendentals) == (2_153_773_056, 2_097_152)
+
+
+def test_i_the_mlp_block_in_four_kernels(a2):
+    from minixla.interpret import equations
+
+    module, _, before, after = costs("mlp_block")
+    show(
+        "I",
+        "25 -> 4, 63.5 -> 8.5 MiB",
+        f"{equations(module)} -> {len(after.kernels)}, "
+        f"{before.bytes / 2**20:.2f} -> {after.bytes / 2**20:.2f} MiB",
+    )
+    assert (equations(module), len(after.kernels)) == (25, 4)
+    assert (round(before.bytes / 2**20, 2), round(after.bytes / 2**20, 2)) == (63.53, 8.52)
+
+
+def test_j_a_training_step_in_at_most_twelve_kernels(a2):
+    from minixla.interpret import equations
+    from minixla.programs import program
+
+    _, _, _, after = costs("training_step")
+    cleaned = equations(program("training_step_cleaned"))
+    show("J", "43 -> 12 kernels", f"{cleaned} -> {len(after.kernels)} kernels, {after.bytes:,} bytes")
+    assert cleaned == 43
+    assert len(after.kernels) <= 12
+    assert after.bytes <= 15_908
+
+
+def test_mini_attention_in_five_kernels(a2):
+    _, _, _, after = costs("mini_attention")
+    show("mini-attention", "5 fusions", f"{len(after.kernels)} kernels")
+    assert len(after.kernels) == 5
+
+
+def test_m_storing_against_recomputing(a2):
+    from minixla.roofline import TPU7X_CORE as core
+
+    stored, recomputed = core.memory_seconds(4 * 2**20), core.vector_seconds(0, 2**20)
+    show(
+        "M",
+        "279 FLOP a byte; 1.14 against 0.35 microseconds",
+        f"{core.balance:.2f}; {stored * 1e6:.3f} against {recomputed * 1e6:.3f}",
+    )
+    assert round(core.balance, 2) == 279.08
+    assert (round(stored * 1e6, 2), round(recomputed * 1e6, 2)) == (1.14, 0.35)

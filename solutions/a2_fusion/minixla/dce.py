@@ -1,0 +1,125 @@
+"""Dead-code elimination: what nobody reads is not computed.
+
+Live is what the program returns or does to the world outside, and what something live reads. One
+walk from the end decides, because users come after their operands: when the walk comes to an
+instruction, all its readers have been seen. Fusions need a closer look. Of a fusion's results only
+those are wanted that something live takes, and of its operands only those that the wanted results
+depend on; so the walk goes through its body before it goes on to the operands, and whatever dies
+with them is found in the same walk.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from .hlo import Computation, Instruction, Module, Names, TupleShape, has_side_effect
+from .kernels import kernel_kind
+from .rewrite import Rewriter
+
+
+def run(module: Module) -> tuple[Module, bool]:
+    """Remove what is dead; also say whether anything has changed. A second run changes nothing.
+
+    All outputs, side effects and parameters of the module stay. Fusions lose results that nobody
+    takes and operands that their bodies do not need; a fusion left with one result is no tuple
+    any more. Computations that nobody calls any more go.
+    """
+    elimination = _Elimination(module)
+    entry = elimination.trim(module.entry_computation)
+    result = module.with_computations([*elimination.bodies, entry])
+    return (result, True) if result != module else (module, False)
+
+
+class _Elimination:
+    """Trims the entry and, on the way, the bodies of its fusions."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.bodies: list[Computation] = []  # those that have changed
+        self.names = Names(each.name for each in module.computations)
+        self.calls = Counter(it.attribute("calls") for each in module.computations for it in each.instructions)
+
+    def trim(self, computation: Computation) -> Computation:
+        """The computation without what is dead; all parameters stay if it is the entry."""
+        ### BEGIN SOLUTION a2.2: walk back and collect what is live, and which results of each fusion are taken
+        live, whole = {computation.root}, {computation.root}
+        taken: dict[str, set[int]] = defaultdict(set)
+        fusions: dict[str, tuple[Instruction, list[int]]] = {}
+        for it in reversed(computation.instructions):
+            if it.name not in live and not has_side_effect(it):
+                continue
+            live.add(it.name)
+            if it.opcode == "get-tuple-element":
+                taken[it.operands[0]].add(it.attribute("index"))
+            else:
+                whole.update(it.operands)
+            if it.opcode == "fusion":
+                everything = it.name in whole or not isinstance(it.shape, TupleShape)
+                wanted = range(len(self.module.called(it).outputs)) if everything else taken[it.name]
+                fusions[it.name] = (self.trim_fusion(it, sorted(wanted)), sorted(wanted))
+                live.update(fusions[it.name][0].operands)
+            else:
+                live.update(it.operands)
+        if computation.name == self.module.entry:
+            live.update(it.name for it in computation.parameters)
+        return _write(computation, live, fusions)
+        ### END SOLUTION
+
+    def trim_fusion(self, fusion: Instruction, wanted: list[int]) -> Instruction:
+        """The fusion with the results numbered in `wanted` only, and with the operands that these need.
+
+        Its body, if it is another now, is added to `bodies`, under a new name if others call the old one.
+        """
+        old = self.module.called(fusion)
+        ### BEGIN SOLUTION a2.2: trim the body with fewer outputs, number the parameters left, drop the operands
+        body = self.trim(_with_outputs(old, wanted))
+        if body == old:
+            return fusion
+        kept = [it.attribute("index") for it in body.parameters]
+        number = {it.name: place for place, it in enumerate(body.parameters)}
+        instructions = [
+            it.with_attributes(index=number[it.name]) if it.name in number else it for it in body.instructions
+        ]
+        name = old.name if self.calls[old.name] == 1 else self.names.fresh(old.name)
+        self.bodies.append(Computation(name, tuple(instructions), body.root))
+        operands = tuple(fusion.operands[index] for index in kept)
+        shape = fusion.shape
+        if isinstance(shape, TupleShape) and len(wanted) < len(shape.elements):
+            elements = tuple(shape.elements[result] for result in wanted)
+            shape = elements[0] if len(elements) == 1 else TupleShape(elements)
+        return fusion.with_attributes(calls=name, kind=kernel_kind(instructions)).replace(
+            shape=shape, operands=operands
+        )
+        ### END SOLUTION
+
+
+def _with_outputs(computation: Computation, wanted: list[int]) -> Computation:
+    """The computation with some of its outputs; a single one is no tuple."""
+    if len(wanted) == len(computation.outputs):
+        return computation
+    if len(wanted) == 1:
+        return computation.replace(root=computation.outputs[wanted[0]])
+    names = tuple(computation.outputs[result] for result in wanted)
+    elements = tuple(computation[name].array_shape for name in names)
+    root = computation.root_instruction.replace(shape=TupleShape(elements), operands=names)
+    instructions = tuple(root if it.name == root.name else it for it in computation.instructions)
+    return computation.replace(instructions=instructions)
+
+
+def _write(
+    computation: Computation, live: set[str], fusions: dict[str, tuple[Instruction, list[int]]]
+) -> Computation:
+    """The live instructions, with new fusions, each with the numbers of the results that it still has."""
+    out = Rewriter(computation)
+    for old in computation.instructions:
+        if old.name not in live:
+            continue
+        it = out.current(fusions[old.name][0] if old.name in fusions else old)
+        results = (
+            fusions[it.operands[0]][1] if it.opcode == "get-tuple-element" and it.operands[0] in fusions else []
+        )
+        if results and not isinstance(out[it.operands[0]].shape, TupleShape):
+            out.stand_in(it.name, it.operands[0])
+        else:
+            out.keep(it.with_attributes(index=results.index(it.attribute("index"))) if results else it)
+    return out.finish()

@@ -255,9 +255,7 @@ def _grade_in_sandbox(job: Job, attack: Attack, arena: Arena) -> Outcome:
         seed = SEED if job.side == "control" else OTHER_SEED
     elif isinstance(attack.control, Without) and job.side == "control":
         defences = attack.control.defences
-    uids: list[int] = []
-    claim = host.Sandbox._claim_uid
-    host.Sandbox._claim_uid = lambda self: uids.append(claim(self)) or uids[-1]  # type: ignore[method-assign]
+    uids = _note_uids()
     submission = arena.base / "submission"
     with arena.watching([assignment.root / "grading_tests"], user=0) as known:
         if job.side == "starter":
@@ -272,12 +270,28 @@ def _grade_in_sandbox(job: Job, attack: Attack, arena: Arena) -> Outcome:
             problem = f"{type(error).__name__}: {error}"
     outcome = arena.outcome
     outcome.problem = problem
-    for uid in uids:
+    for uid, lock in uids.items():
         _clear_after(uid, outcome)
+        os.close(lock)
     outcome.left += [str(path) for path in arena.temporary.iterdir()]
     if graded is not None:
         _publish(graded, assignment, arena, outcome)
     return outcome
+
+
+def _note_uids() -> dict[int, int]:
+    """The user ids that sandboxes will take in this process, each with a lock that keeps others from it."""
+    uids: dict[int, int] = {}
+    claim = host.Sandbox._claim_uid
+
+    def noted(self: host.Sandbox) -> int:
+        uid = claim(self)
+        assert self._uid_lock is not None
+        uids[uid] = os.dup(self._uid_lock)
+        return uid
+
+    host.Sandbox._claim_uid = noted  # type: ignore[method-assign]
+    return uids
 
 
 def _refuse_constant(name: str) -> None:

@@ -11,7 +11,12 @@ import generators
 import judge
 from generators import Builder
 
-EXACT = [1.0, 2.0, -0.5, 0.25, 0.0, -0.0, 4.0, float("inf"), 3.0]
+CONSTANTS = {
+    "add": [0.0, -0.0, 3.0],
+    "subtract": [0.0, -0.0, 3.0],
+    "multiply": [0.0, 1.0, 2.0, float("inf")],
+    "divide": [1.0, -0.5, 4.0],
+}
 
 
 @st.composite
@@ -22,8 +27,8 @@ def decorated(draw):
     for step in draw(st.lists(st.integers(0, 9), min_size=2, max_size=14)):
         x, y = (values[-1 - draw(st.integers(0, min(3, len(values)) - 1))] for _ in range(2))
         if step < 4:
-            opcode = ["add", "subtract", "multiply", "divide"][step]
-            c = build.spread(draw(st.sampled_from(EXACT if step != 3 else EXACT[:4])), x)
+            opcode = list(CONSTANTS)[step]
+            c = build.spread(draw(st.sampled_from(CONSTANTS[opcode])), x)
             made = build.op(opcode, c, x) if draw(st.booleans()) and step != 3 else build.op(opcode, x, c)
         elif step == 4:
             made = build.op("negate", x)

@@ -50,8 +50,8 @@ def exercises(seed: int) -> list[Exercise]:
             title="What the last kernel must read",
             prompt=(
                 "The last kernel computes `exp(s - m) / l · v`, where `l` holds the rows' sums of exponentials. "
-                "Suppose that the first kernel may write something else than `s`. From which of these can the "
-                "last kernel compute its result without any other array?\n\n"
+                "Suppose that the first kernel may write something else than `s`. As a matter of information, "
+                "whatever one kernel may hold: from which of these can its result be computed with no other array?\n\n"
                 "- `a`: `s`, `m`, `l`, `v`\n"
                 "- `b`: the raw scores `q·kᵀ`, `m`, `l`, `v`\n"
                 "- `c`: the raw scores `q·kᵀ`, `mask`, `m`, `l`, `v`\n"

@@ -19,7 +19,7 @@ def lowered(jaxpr) -> str:
     return text.print_module(lower_jaxpr.lower(jaxpr))
 
 
-PLUMBING = ("parameter", "constant", "broadcast", "reshape", "tuple", "transpose")
+PLUMBING = ("parameter", "constant", "broadcast", "reshape", "tuple", "transpose", "convert")
 
 
 def judged(student, jaxpr, rng, ulps=32):
@@ -33,8 +33,8 @@ def judged(student, jaxpr, rng, ulps=32):
         check.close(have, np.asarray(want), ulps=ulps, what=f"output {place}")
     every = [each.opcode for each in module.entry_computation.instructions]
     work = [opcode for opcode in every if opcode not in PLUMBING]
-    mine = [eqn for eqn in jaxpr["eqns"] if eqn["primitive"] not in ("broadcast", "reshape", "transpose")]
-    check.at_most(len(work), len(mine), "instructions beside constants and operations that move data")
+    mine = [eqn for eqn in jaxpr["eqns"] if eqn["primitive"] not in PLUMBING]
+    check.at_most(len(work), len(mine), "instructions beside constants, converts and operations that move data")
     return module
 
 

@@ -42,14 +42,22 @@ def test_folding_does_not_blow_up(student, rng):
         build = Builder()
         x = build.parameter("f32", elements)
         half = build.op("exponential", build.constant(float(rng.normal())))
-        module = build.module(build.op("add", x, build.op("negate", build.along(half, (elements,)))))
+        spread = build.op("negate", build.along(half, (elements,)))
+        left, right = (build.constant(rng.normal(size=elements).astype("f")) for _ in range(2))
+        product = build.op("multiply", left, right)
+        module = build.module(build.op("add", build.op("add", x, spread), product))
         after = judge.passed(student, FOLDING, module)
         judge.same_values(module, after, generators.arguments(module, rng))
         judge.no_new_literals(module, after, 1024)
         judge.at_most(module, judge.live(after), 0, "exponential", rule="the small part folds in either case")
         if folds:
             judge.at_most(
-                module, judge.live(after), 0, "negate", rule=f"{4 * elements} bytes are not too many to fold"
+                module,
+                judge.live(after),
+                0,
+                "negate",
+                "multiply",
+                rule=f"{4 * elements} bytes are not too many to fold",
             )
 
 

@@ -42,7 +42,7 @@ def test_same_work_is_done_once(student, rng):
 @weight(1.5)
 @hint("Which fields did you leave out of the key?")
 def test_what_differs_in_one_field_stays(student, rng):
-    """instructions that differ in an attribute, in the result's dtype or in its shape alone are not shared"""
+    """what differs in an attribute, in dtype or shape, or in a parameter of a fusion's body alone is not shared"""
     build = Builder()
     x = build.parameter("f32", 3, 3)
     kept = [
@@ -63,6 +63,16 @@ def test_what_differs_in_one_field_stays(student, rng):
     module = build.module(*kept)
     after = judge.passed(student, "cse", module)
     judge.same_values(module, after, generators.arguments(module, rng, generators.nasty))
+    build = Builder()
+    x, y = build.parameter("f32", 3), build.parameter("f32", 3)
+    calls = []
+    for operands in ((x,), (x, y), (y, x)):
+        body = Builder("body")
+        inside = [body.parameter("f32", 3) for _ in operands]
+        body.outputs = (body.op("tanh", inside[0]),)
+        calls += build.fusion(body, "kLoop", *operands)
+    module = build.module(*calls)
+    judge.same_values(module, judge.passed(student, "cse", module), generators.arguments(module, rng))
 
 
 @number("2.3")

@@ -51,7 +51,7 @@ def exercises(seed: int) -> list[Exercise]:
             prompt=(
                 "The last kernel computes `exp(s - m) / l · v`, where `l` holds the rows' sums of exponentials. "
                 "Suppose that the first kernel may write something else than `s`. As a matter of information, "
-                "whatever one kernel may hold: from which of these can the result be computed, and nothing else?\n\n"
+                "whatever a kernel may hold: from which of these can the result be computed, and nothing else?\n\n"
                 "- `a`: `s`, `m`, `l`, `v`\n"
                 "- `b`: the raw scores `q·kᵀ`, `m`, `l`, `v`\n"
                 "- `c`: the raw scores `q·kᵀ`, `mask`, `m`, `l`, `v`\n"

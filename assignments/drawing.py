@@ -29,12 +29,20 @@ class Drawing:
     parts: list[str] = field(default_factory=list)
 
     def rect(
-        self, x: float, y: float, w: float, h: float, color: str = GREY, fill: str = "", radius: int = 6
+        self,
+        x: float,
+        y: float,
+        w: float,
+        h: float,
+        color: str = GREY,
+        fill: str = "",
+        radius: int = 6,
+        line: float = 1.5,
     ) -> None:
         """A box with a border in `color`, filled with a pale tint of it unless `fill` says otherwise."""
         self.parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="{radius}" '
-            f'fill="{fill or PALE[color]}" stroke="{color}" stroke-width="1.5"/>'
+            f'fill="{fill or PALE[color]}" stroke="{color}" stroke-width="{line:g}"/>'
         )
 
     def text(

@@ -38,7 +38,7 @@ def whole(student, name, rng, kernels, kibibytes):
     )
 
 
-@number("4.10")
+@number("4.11")
 @weight(2.5)
 @hint(
     "A gradient's update belongs to the dot that makes the gradient; a value that two dots read is written once."
@@ -48,7 +48,7 @@ def test_training_step(student, rng):
     whole(student, "training_step_cleaned", rng, kernels=12, kibibytes=15_908 / 1024)
 
 
-@number("4.11")
+@number("4.12")
 @weight(1.5)
 @hint("The same rules as in a training step, with a batch axis in front. A reshape moves nothing.")
 def test_per_sample_gradients(student, rng):
@@ -60,7 +60,7 @@ def test_per_sample_gradients(student, rng):
     check.within(got, full=8, none=before, what="kernels")
 
 
-@number("4.12")
+@number("4.13")
 @weight(1.5)
 @hint("No kernel may wait for another that waits for it; and recomputing must never cost more than it saves.")
 @given(module=generators.programs(40), seed=st.integers(0, 2**31), examples=40)
@@ -89,7 +89,7 @@ def elementwise_chain(rng, length):
     return build.module(value)
 
 
-@number("4.13")
+@number("4.14")
 @weight(1)
 @hint("Elementwise work of one shape with one output needs one kernel, however it branches and joins.")
 def test_elementwise_programs_are_one_kernel(student, rng):

@@ -82,11 +82,14 @@ def test_many_waiting_values(student, rng):
     waiting = [build.along(build.op("multiply", x, build.constant(float(k))), (size,)) for k in range(count)]
     sums = [build.reduce(build.op("exponential", each), 0) for each in waiting]
     noise = build.op("rng", build.constant(0.0), build.constant(1.0), dims=(size,), distribution="rng_uniform")
+    early = build.reduce(build.op("exponential", noise), 0)
     large = build.along(sums[0], (4 * size,))
     total = build.reduce(build.op("negate", large), 0)
     for each in waiting:
         total = build.op("add", total, build.reduce(build.op("tanh", each), 0))
-    module = build.module(build.op("add", total, build.reduce(noise, 0)), is_scheduled=True)
+    module = build.module(
+        build.op("add", build.op("add", total, early), build.reduce(noise, 0)), is_scheduled=True
+    )
     whole = peak_memory(module)
     for limit in (whole, whole - 4 * size, whole - 4 * size * count):
         function = {"function": "recompute_for_memory", "limit_bytes": limit + 64}

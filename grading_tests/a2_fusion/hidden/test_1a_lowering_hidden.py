@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
-from jaxprs import Writer, random_jaxprs, run
 
 from autograder.kit import check, given, hint, number, probe, weight
 
 import judge
+from jaxprs import Writer, random_jaxprs, run
 
 
 @probe

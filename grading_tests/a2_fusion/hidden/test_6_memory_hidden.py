@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import memory
 import numpy as np
 from given_minixla import text
 from given_minixla.liveness import peak_memory
@@ -12,6 +11,7 @@ from autograder.kit import check, given, hint, number, probe, weight
 
 import generators
 import judge
+import memory
 from generators import Builder
 
 

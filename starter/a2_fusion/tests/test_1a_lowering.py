@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from jaxprs import Writer, run
 
 from autograder.kit import check, hint, number, probe, weight
 
 import judge
+from jaxprs import Writer, run
 
 
 @probe

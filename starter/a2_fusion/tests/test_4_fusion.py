@@ -130,6 +130,11 @@ def test_sibling_reductions_share_a_pass(student, rng):
         expected=f"1 kernel that reads the {4 * elements:,} bytes of the input once",
         got=f"{kernels} kernels that move {moved:,} bytes",
     )
+    build = Builder("elementwise_siblings")
+    x = build.parameter("f32", *dims)
+    module = build.module(build.op("exponential", x), build.op("tanh", x), build.op("multiply", x, x))
+    after = fused(student, module, rng)
+    check.equal(judge.traffic(after, generators.arguments(module, rng), module)[0], 1, "kernels of three siblings")
 
 
 @number("4.6")
@@ -156,7 +161,7 @@ def test_a_reduction_ends_its_pass(student, rng):
 
 
 @number("4.7")
-@weight(1)
+@weight(0.5)
 @hint("Look at every reader of the value, and at the module's outputs, before you decide that nobody needs it.")
 def test_what_is_read_elsewhere_is_written(student, rng):
     """a value that a kernel makes on the way is written if the program returns it or another kernel reads it"""
@@ -170,6 +175,21 @@ def test_what_is_read_elsewhere_is_written(student, rng):
     after = fused(student, module, rng)
     kernels, _ = judge.traffic(after, generators.arguments(module, rng), module)
     check.within(kernels, full=3, none=7, what="kernels")
+
+
+@number("4.10")
+@weight(0.5)
+@hint("Count: what do two dots read if each makes the value itself, and what if it is written once?")
+def test_what_several_kernels_need(student, rng):
+    """a value of four arrays that two dots need is written once, not made in both of them"""
+    n = int(rng.choice([8, 16, 24]))
+    build = Builder("shared")
+    a, b, c, d, u, v = (build.parameter("f32", n, n) for _ in range(6))
+    value = build.op("tanh", build.op("add", build.op("multiply", a, b), build.op("multiply", c, d)))
+    module = build.module(build.dot(value, u), build.dot(value, v))
+    after = fused(student, module, rng)
+    _, moved = judge.traffic(after, generators.arguments(module, rng), module)
+    check.at_most(moved, 4 * n * n * (4 + 1 + 2 * 3), "bytes: four arrays read, one written, and two dots")
 
 
 @number("4.8")

@@ -58,6 +58,7 @@ bench: setup .venv-worker-jax/ready ## figures that depend on the machine, as ra
 	@.venv-worker-jax/bin/python benchmarks/tracing.py
 	@.venv-worker-jax/bin/python benchmarks/passes.py
 	@.venv-worker-jax/bin/python benchmarks/packing.py
+	@.venv-worker-jax/bin/python benchmarks/sharding.py
 	@$(RUN) -m benchmarks.grading
 
 lint: setup ## ruff and mypy

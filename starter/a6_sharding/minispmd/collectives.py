@@ -28,7 +28,8 @@ def groups_of(
 
     Without `axis_index_groups`: `mesh.groups(axes)`. With them, each of those groups is split: they are lists of
     *positions* along the axes, and each list, in its order, is a group. Every position must occur exactly once;
-    otherwise raises CollectiveError. Along x of `Mesh(x=4)`, `[[2, 0], [1, 3]]` gives `[(2, 0), (1, 3)]`.
+    otherwise raises CollectiveError, with `collective="axis_index_groups"`. Along x of `Mesh(x=4)`,
+    `[[2, 0], [1, 3]]` gives `[(2, 0), (1, 3)]`.
     """
     # about 9 lines
     raise NotImplementedError("a6.2: pick positions out of each of the mesh's groups")

@@ -87,7 +87,7 @@ def large_rows(start, stop, state) -> np.ndarray:
 
 @number("4.8")
 @weight(2)
-@limits(seconds=20)
+@limits(seconds=30)
 @hint("All of the array must move at once, whatever its layout. Handout, part 4, reshapes and transposes.")
 def test_a_large_awkward_array_is_packed_in_time(student, rng):
     """a large array by columns, with nested tiles and padding, there and back"""

@@ -226,3 +226,83 @@ def test_m_storing_against_recomputing(a2):
     )
     assert round(core.balance, 2) == 279.08
     assert (round(stored * 1e6, 2), round(recomputed * 1e6, 2)) == (1.14, 0.35)
+
+
+@pytest.fixture
+def a4() -> Iterator[Any]:
+    """tiledlayout."""
+    yield from _import_from("a4_layout", ["tiledlayout"])
+
+
+def test_l_padding_and_the_table_of_slots(a4):
+    (tl,) = a4
+    shares = [
+        100 * tl.efficiency(tl.parse(f"{array}:T({rows},128)}}"))
+        for array, rows in (
+            ("f32[1024,128]{1,0", 8),
+            ("f32[1024,64]{1,0", 8),
+            ("bf16[4,1024]{1,0", 16),
+            ("f32[1,4096]{1,0", 8),
+            ("bf16[24,100]{1,0", 16),
+        )
+    ]
+    show("L, 6", "100, 50, 25, 12.5 and 58.6 %", ", ".join(f"{share:.1f}" for share in shares) + " %")
+    assert [round(share, 1) for share in shares] == [100.0, 50.0, 25.0, 12.5, 58.6]
+    layout = tl.parse("f32[3,5]{1,0:T(2,2)}")
+    table = [[int(tl.linear_index(layout, (row, column))) for column in range(5)] for row in range(3)]
+    show("L, table", "0 1 4 5 8; 2 3 6 7 10; 12 13 16 17 20", table)
+    assert table == [[0, 1, 4, 5, 8], [2, 3, 6, 7, 10], [12, 13, 16, 17, 20]]
+    square = tl.parse("f32[4,4]{1,0:T(2,2)}")
+    assert [int(tl.linear_index(square, place)) for place in ((2, 1), (1, 3))] == [9, 7]
+
+
+@pytest.fixture
+def a6() -> Iterator[Any]:
+    """minispmd."""
+    yield from _import_from("a6_sharding", ["minispmd"])
+
+
+def test_n_local_shapes_and_copies(a6):
+    (spmd,) = a6
+    P, mesh = spmd.P, spmd.Mesh(batch=4, model=2)
+    specs = [P("batch", None), P(None, "model"), P("batch", "model"), P(None, None)]
+    found = [(spmd.local_shape((8, 6), spec, mesh), spmd.replication(spec, mesh)) for spec in specs]
+    show("N", "(2,6) 2; (8,3) 4; (2,3) 1; (8,6) 8", found)
+    assert found == [((2, 6), 2), ((8, 3), 4), ((2, 3), 1), ((8, 6), 8)]
+
+
+def test_n_bytes_of_a_product(a6):
+    from minispmd.program import in_words
+
+    (spmd,) = a6
+    P, ring = spmd.P, spmd.Mesh(x=4)
+    rows, columns, whole = P("x", None), P(None, "x"), P(None, None)
+    lecture, exercise = (8192, 8192, 1024), (4096, 4096, 4096)
+    said = [
+        "; ".join(map(in_words, spmd.partition_matmul(a, b, c, ring, shape)))
+        for a, b, c, shape in (
+            (rows, rows, rows, lecture),
+            (columns, rows, whole, lecture),
+            (columns, rows, rows, lecture),
+            (columns, rows, whole, exercise),
+            (columns, rows, rows, exercise),
+        )
+    ]
+    show("N, 10", "24, 48 and 24 MiB; 96 and 48 MiB", " | ".join(said))
+    for words, mebibytes in zip(said, (24, 48, 24, 96, 48), strict=True):
+        assert f": {mebibytes} MiB a device" in words
+
+
+def test_n_gpt2_on_eight_devices(a6):
+    (spmd,) = a6
+    gpt, gib = spmd.GPT2_MEDIUM, 2**30
+    found = [
+        spmd.train_state_bytes(gpt, 1) / gib,
+        spmd.train_state_bytes(gpt, 2) / gib,
+        spmd.gradient_bytes(gpt, 8, 1) / gib,
+    ]
+    milliseconds = 1e3 * spmd.gradient_bytes(gpt, 8, 1) / 1200e9
+    show("N, 11", "5.29, 3.04, 2.31 GiB; 2.07 ms", [round(each, 2) for each in found] + [round(milliseconds, 2)])
+    assert (spmd.parameter_count(gpt), spmd.sharded_parameter_count(gpt)) == (354_823_168, 301_989_888)
+    assert [round(each, 2) for each in found] == [5.29, 3.04, 2.31]
+    assert round(milliseconds, 2) == 2.07

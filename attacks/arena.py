@@ -185,6 +185,10 @@ def _copy_project(assignment: Assignment, attack: Attack, arena: Arena) -> Assig
             target = tests / path.relative_to(assignment.tests)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(_with_secrets(text, arena) if target.parent.name == "hidden" else text, "utf-8")
+    for path in assignment.tests.glob("hidden/*.json"):
+        target = tests / "hidden" / path.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
     (tests / "conftest.py").write_text(_SELECTION.format(wanted=wanted))
     (tests / "submission_metadata.json").write_text(json.dumps({"previous": [arena.secret]}))
     copy = Assignment(assignment.id, root)
@@ -222,7 +226,8 @@ def chosen_tests(assignment: Assignment, attack: Attack) -> list[str]:
     visible, hidden = (_test_functions(assignment.tests / kind) for kind in ("visible", "hidden"))
     drawn = [test for test in visible if _is_drawn(test)]
     if isinstance(attack.control, ByHeart):
-        return [test.name for test in drawn[:1]]
+        seeded = [test for test in visible if any(argument.arg == "rng" for argument in test.args.args)]
+        return [test.name for test in (drawn or seeded)[:1]]
     once = [test for test in visible if not _is_drawn(test)]
     refusing = [test for test in visible if "student.error(" in ast.unparse(test)]
     hidden_once = [test for test in hidden if not _is_drawn(test)]

@@ -176,8 +176,12 @@ def run_checks(assignment: Assignment, run: Grading, stop_at_first: bool = False
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         os.environ.pop(name, None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    kinds = [assignment.tests / kind for kind in ("visible", "hidden")]
+    folders = [str(folder) for folder in kinds if folder.is_dir()]
+    if not folders:
+        raise GraderFault(f"{assignment.tests} has neither visible nor hidden tests")
     arguments = [
-        *(str(assignment.tests / kind) for kind in ("visible", "hidden") if (assignment.tests / kind).is_dir()),
+        *folders,
         *("-q", "-s", "--tb=no", "--import-mode=importlib", "-p", "no:cacheprovider"),
         *("-c", os.devnull, f"--rootdir={assignment.tests}", "-o", f"pythonpath={assignment.tests}"),
         *(("-x",) if stop_at_first else ()),

@@ -57,6 +57,7 @@ mutants: setup .venv-mutants/ready ## mutation testing of the tests: make mutant
 bench: setup .venv-worker-jax/ready ## figures that depend on the machine, as ratios
 	@.venv-worker-jax/bin/python benchmarks/tracing.py
 	@.venv-worker-jax/bin/python benchmarks/passes.py
+	@.venv-worker-jax/bin/python benchmarks/machine.py
 	@.venv-worker-jax/bin/python benchmarks/packing.py
 	@.venv-worker-jax/bin/python benchmarks/sharding.py
 	@$(RUN) -m benchmarks.grading

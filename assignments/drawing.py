@@ -13,7 +13,9 @@ from pathlib import Path
 
 INK, GREY, FAINT, RULE = "#1e293b", "#64748b", "#f1f5f9", "#cbd5e1"
 BLUE, GREEN, ORANGE, VIOLET = "#1d4ed8", "#15803d", "#c2410c", "#7e22ce"
+RED = "#b91c1c"
 PALE = {BLUE: "#dbeafe", GREEN: "#dcfce7", ORANGE: "#ffedd5", VIOLET: "#f3e8ff", GREY: FAINT, INK: "#ffffff"}
+PALE[RED] = "#fee2e2"
 SANS = "'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif"
 MONO = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
 LINE = 21  # from one line of text to the next
@@ -91,7 +93,7 @@ class Drawing:
             f'<marker id="head-{color[1:]}" viewBox="0 0 10 10" refX="9" refY="5" markerUnits="userSpaceOnUse" '
             f'markerWidth="11" markerHeight="11" orient="auto">'
             f'<path d="M0 0 L10 5 L0 10 z" fill="{color}"/></marker>'
-            for color in (INK, GREY, BLUE, GREEN, ORANGE, VIOLET)
+            for color in (INK, GREY, BLUE, GREEN, ORANGE, VIOLET, *([RED] if RED in "".join(self.parts) else []))
         )
         opening = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}" '

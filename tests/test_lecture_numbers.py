@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -306,3 +307,11 @@ def test_n_gpt2_on_eight_devices(a6):
     assert (spmd.parameter_count(gpt), spmd.sharded_parameter_count(gpt)) == (354_823_168, 301_989_888)
     assert [round(each, 2) for each in found] == [5.29, 3.04, 2.31]
     assert round(milliseconds, 2) == 2.07
+
+
+def test_k_l_m_of_the_machine():
+    """K, L, M, the schedules' distance from the bound, and the trace of the attention tile."""
+    script = ROOT / "grading_tests" / "a3_machine" / "lecture_numbers.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -12,7 +12,7 @@ INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-setup: .venv/ready .venv-worker/ready ## make the environments (all other targets do it by themselves)
+setup: .venv/ready .venv-worker/ready .venv-worker-jax/ready ## make the environments (all other targets do it by themselves)
 
 .venv/ready: requirements/dev.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one: make PYTHON=/usr/bin/python3.12 setup"; exit 1; }

@@ -146,6 +146,8 @@ def _gradescope(options: argparse.Namespace) -> int:
     graded = grading.grade(project.Assignment(options.assignment), prefix / "submission", seed)
     report.write(report.gradescope(graded), results)
     print(f"{graded.assignment}: graded {len(graded.results)} tests in {graded.seconds:.0f} s")
+    for sentence in graded.asked_again:
+        print(sentence)
     return VERDICT
 
 

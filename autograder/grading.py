@@ -10,7 +10,7 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,16 @@ class Graded(msgspec.Struct):
     def score(self) -> float:
         """Points of all tests, hidden ones included."""
         return sum(result.score for result in self.results)
+
+    @property
+    def asked_again(self) -> list[str]:
+        """Tests that were asked again because a worker hung, in a sentence each: for staff, not for students."""
+        return [
+            f"{result.number} {result.function.split('::')[-1]}: a worker hung and was replaced; "
+            f"the second answer counts ({result.outcome})"
+            for result in self.results
+            if result.asked_again
+        ]
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -93,10 +103,12 @@ def grade(
     defences: Defences | None = None,
     progress: Callable[[results.Case], None] | None = None,
     stop_at_first: bool = False,
+    only: Sequence[str] = (),
 ) -> Graded:
     """Grade a folder or a zip. Raises `GraderFault` when no verdict can be reached.
 
-    `stop_at_first` ends the run at the first test that does not pass, when only that is asked.
+    `stop_at_first` ends the run at the first test that does not pass, when only that is asked; `only` runs the
+    tests whose numbers match a pattern, when others cannot be concerned.
     """
     started = time.monotonic()
     seed = secrets.randbelow(2**32) if seed is None else seed
@@ -128,6 +140,7 @@ def grade(
                 seconds=facts.worker.total_seconds,
                 progress=progress,
             )
+            run.only = only
             run.answers = Answers(taken.files.get(facts.notebook) if facts.notebook else None)
             run_checks(assignment, run, stop_at_first)
         finally:

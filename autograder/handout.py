@@ -26,6 +26,16 @@ _KIT = [
     "kit/*.py",
     "sandbox/*.py",
 ]
+# What JAX adds to a starter: a requirement, and settings that must be there before it starts.
+_JAX_REQUIREMENT = "jax>=0.10\n"
+_JAX_SETTINGS = """
+import os
+
+# JAX sizes its pools by NPROC; with a single thread, the interpreter of TPU memories in JAX 0.10 waits for itself.
+os.environ["NPROC"] = str(max(2, int(os.environ.get("NPROC") or 4)))
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # compiling is what takes the time in these tests
+"""
 # What running the starter's tests leaves in it; git ignores these as well.
 _MADE_BY_RUNNING = {"__pycache__", ".hypothesis", ".pytest_cache", ".venv"}
 
@@ -48,6 +58,9 @@ def files(assignment: Assignment) -> dict[str, bytes]:
             made[f"autograder/{path.relative_to(package).as_posix()}"] = path.read_bytes()
     for path in sorted(TEMPLATES.iterdir()):
         text = path.read_text("utf-8").replace("@ID@", facts.id).replace("@PACKAGE@", facts.package)
+        uses_jax = facts.worker.environment == "worker-jax"
+        text = text.replace("@REQUIREMENTS@\n", _JAX_REQUIREMENT if uses_jax else "")
+        text = text.replace("@SETTINGS@\n", _JAX_SETTINGS if uses_jax else "")
         made[path.name.removesuffix(".in")] = text.encode()
     made[FILE_NAME] = (assignment.folder / FILE_NAME).read_bytes()
     made["README.md"] = (assignment.folder / "handout.md").read_bytes()

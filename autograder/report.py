@@ -47,6 +47,7 @@ def gradescope(graded: Graded) -> dict[str, Any]:
             "for_credit": graded.for_credit,
             "defences": graded.in_force,
             "versions": graded.versions,
+            "asked_again": graded.asked_again,
         },
     }
 

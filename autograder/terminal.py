@@ -42,4 +42,6 @@ def print_graded(console: Console, facts: Manifest, graded: Graded) -> None:
     credit = (
         "" if graded.for_credit else "  NOT FOR CREDIT: not run as root, so the sandbox has no user of its own."
     )
+    for sentence in graded.asked_again:
+        console.print(Text(f"for staff: {sentence}"))
     console.print(f"{graded.seconds:.1f} s, seed {graded.seed}, defences: {', '.join(graded.in_force)}.{credit}")

@@ -25,7 +25,7 @@ from autograder.grading import Graded
 from autograder.kit.given_code import GivenCode
 from autograder.kit.table import points
 from autograder.project import Assignment
-from autograder.results import Result
+from autograder.results import Result, is_among
 
 SEED = 20260223
 OTHER_SEEDS = (1, 20260224, 4_000_000_000)
@@ -48,11 +48,14 @@ def proofs(assignment: Assignment, only: str = "") -> Iterator[Proof]:
     yield from (proof for proof in _static(assignment) if only in f"{proof.kind} {proof.claim}")
     jobs: dict[Proof, tuple[str, Callable[[Path], None]]] = {}
     judges: dict[Proof, Callable[[Graded], str]] = {}
+    asked: dict[Proof, list[str]] = {}
 
-    def plan(kind: str, claim: str, make: Callable[[Path], None], judge: Callable[[Graded], str]) -> None:
+    def plan(
+        kind: str, claim: str, make: Callable[[Path], None], judge: Callable[[Graded], str], *tests: str
+    ) -> None:
         proof = Proof(kind, claim)
         if only in f"{kind} {claim}":
-            jobs[proof], judges[proof] = (assignment.id, make), judge
+            jobs[proof], judges[proof], asked[proof] = (assignment.id, make), judge, list(tests)
 
     total = points(assignment.facts.points)
     plan("solution", f"scores {total}", partial(samples.copy_solution, assignment), _full_marks)
@@ -61,10 +64,15 @@ def proofs(assignment: Assignment, only: str = "") -> Iterator[Proof]:
     )
     for wheat in samples.wheat_of(assignment):
         plan("wheat", f"{wheat.name} scores {total}", partial(samples.make_wheat, assignment, wheat), _full_marks)
+    scopes = samples.scopes_of(assignment)
+    for file, tests in scopes.items():
+        claim = f"{Path(file).name} concerns tests {', '.join(tests)} and no others"
+        plan("scope", claim, partial(samples.make_without, assignment, file), partial(_only_these_fail, tests))
     for chaff in samples.chaff_of(assignment):
         claim = f"{chaff.name} fails {', '.join(chaff.fails)}"
-        plan("chaff", claim, partial(samples.make_chaff, assignment, chaff), partial(_fails_as_named, chaff))
-    for proof, outcome in grade_all(jobs, SEED):
+        make, judge = partial(samples.make_chaff, assignment, chaff), partial(_fails_as_named, chaff)
+        plan("chaff", claim, make, judge, *scopes.get(chaff.file, ()))
+    for proof, outcome in grade_all(jobs, SEED, only=asked):
         yield msgspec.structs.replace(proof, problem=_problem(outcome, judges[proof]))
     for seed in OTHER_SEEDS:
         proof = Proof("seeds", f"the solution scores {total} on seed {seed}")
@@ -90,6 +98,15 @@ def _full_marks(graded: Graded) -> str:
 
 def _nothing(graded: Graded) -> str:
     wrong = [f"{_name(r)} is {r.outcome!r}" for r in graded.results if r.outcome != "not started" or r.score]
+    return "; ".join(wrong)
+
+
+def _only_these_fail(patterns: list[str], graded: Graded) -> str:
+    wrong = [
+        f"{_name(r)} is {r.outcome!r}"
+        for r in graded.results
+        if (r.outcome == "passed") is is_among(r.number, patterns)
+    ]
     return "; ".join(wrong)
 
 

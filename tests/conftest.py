@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from autograder.project import ROOT
+from autograder.project import ROOT, Assignment
+from autograder.sandbox.folders import ENVIRONMENT
 from autograder.sandbox.host import Sandbox
 from autograder.sandbox.limits import Defences
 
 WORKER_PYTHON = ROOT / ".venv-worker" / "bin" / "python"
+
+
+@pytest.fixture(scope="session")
+def environment_for() -> Callable[[Assignment], dict[str, str]]:
+    """The environment of a process that runs an assignment's code in this interpreter: with JAX, if it has it."""
+    return _environment
+
+
+def _environment(assignment: Assignment) -> dict[str, str]:
+    env = dict(os.environ)
+    if assignment.facts.worker.environment == "worker-jax":
+        env |= {name: value for name, value in ENVIRONMENT.items() if name == "NPROC" or name.startswith("JAX_")}
+        packages = assignment.worker_python.parents[1].glob(f"lib/python3.{sys.version_info.minor}/site-packages")
+        env["PYTHONPATH"] = next((str(folder) for folder in packages), "")
+    return env
 
 
 @pytest.fixture

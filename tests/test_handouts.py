@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,7 +94,7 @@ def every_command() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("assignment", "line"), every_command(), indirect=["assignment"])
-def test_marked_commands_run(assignment: Assignment, solved: Path, line: str) -> None:
+def test_marked_commands_run(assignment: Assignment, solved: Path, line: str, environment_for: Any) -> None:
     words = line.split()
     if words[0] == "make":
         words += ["ENV=environment", f"RUN={sys.executable}"]
@@ -103,7 +103,7 @@ def test_marked_commands_run(assignment: Assignment, solved: Path, line: str) ->
         words[0] = sys.executable
     # A whole part passes or fails elsewhere; here it is enough that the command finds its tests.
     whole_part = re.search(r"\btest_\d", line) is not None
-    env = {**os.environ, "PYTEST_ADDOPTS": "--collect-only" if whole_part else ""}
+    env = {**environment_for(assignment), "PYTEST_ADDOPTS": "--collect-only" if whole_part else ""}
     done = subprocess.run(
         words, cwd=solved, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
     )
@@ -140,13 +140,14 @@ def test_each_part_says_how_to_test_it(assignment: Assignment, solved: Path) -> 
 # What the handout shows.
 
 
-def test_printed_output_is_what_the_solution_prints(assignment: Assignment) -> None:
+def test_printed_output_is_what_the_solution_prints(assignment: Assignment, environment_for: Any) -> None:
     blocks = list(FENCE.finditer(text_of(assignment)))
     programs = [block for block in blocks if block["info"] == "python"]
     done = subprocess.run(
         [sys.executable, "-c", EXECUTE],
         input=json.dumps([block["body"] for block in programs]),
         cwd=assignment.solution,
+        env=environment_for(assignment),
         capture_output=True,
         text=True,
         timeout=120,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,10 +42,10 @@ def assignment(request: pytest.FixtureRequest) -> Assignment:
     return Assignment(request.param)
 
 
-def run(content: bytes, folder: Path) -> Any:
+def run(content: bytes, folder: Path, environment: dict[str, str]) -> Any:
     """The notebook, executed to its end in a folder; what Jupyter keeps for itself lies there, too."""
     homes = ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "MPLCONFIGDIR")
-    env = {**os.environ, **{name: str(folder / name.lower()) for name in homes}}
+    env = {**environment, **{name: str(folder / name.lower()) for name in homes}}
     command = [sys.executable, "-W", "ignore", "-c", EXECUTE]
     done = subprocess.run(command, input=content, cwd=folder, env=env, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr.decode()[-3000:]
@@ -59,18 +58,20 @@ def errors(book: Any) -> list[Any]:
     return [output for output in outputs if output.output_type == "error"]
 
 
-def test_the_answered_notebook_runs(assignment: Assignment, tmp_path: Path) -> None:
+def test_the_answered_notebook_runs(assignment: Assignment, tmp_path: Path, environment_for: Any) -> None:
     samples.copy_starter(assignment, tmp_path)
     for name in assignment.facts.student_files:
         (tmp_path / name).write_bytes((assignment.solution / name).read_bytes())
-    book = run(notebook.build(assignment, answered=True), tmp_path)
+    book = run(notebook.build(assignment, answered=True), tmp_path, environment_for(assignment))
     assert [f"{error.ename}: {error.evalue}" for error in errors(book)] == []
     assert any(cell.get("outputs") for cell in book.cells), "the tour shows nothing"
 
 
-def test_the_starters_notebook_stops_only_at_the_gaps(assignment: Assignment, tmp_path: Path) -> None:
+def test_the_starters_notebook_stops_only_at_the_gaps(
+    assignment: Assignment, tmp_path: Path, environment_for: Any
+) -> None:
     samples.copy_starter(assignment, tmp_path)
-    book = run(notebook.build(assignment, answered=False), tmp_path)
+    book = run(notebook.build(assignment, answered=False), tmp_path, environment_for(assignment))
     found = [f"{error.ename}: {error.evalue}" for error in errors(book)]
     assert found, "no cell of the tour calls a part that is to be written"
     assert [text for text in found if not text.startswith("NotImplementedError: ")] == []

@@ -22,12 +22,18 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WorkerNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What student code runs with: environment, limits of one test, seconds for a whole submission."""
+    """What student code runs with: environment, limits of one test, seconds for a whole submission.
+
+    `preload` names modules that a worker finds imported; with a `?` behind it, one that may be missing.
+    `hang_seconds` is for libraries that may hang by a fault of their own: a worker in which nothing has run for
+    so long is given up, and its test is asked once more in a fresh one. 0 means never.
+    """
 
     environment: str = "worker"
     seconds: float = 10.0
     memory_mib: int = 512
     total_seconds: float = 420.0
+    hang_seconds: float = 0.0
     preload: list[str] = []
 
 

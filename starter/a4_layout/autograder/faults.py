@@ -10,7 +10,7 @@ class GraderFault(RuntimeError):
 class WorkerStopped(RuntimeError):
     """The worker ended, or had to be ended, before it answered: a verdict on the student's code.
 
-    `reason` is one of `time`, `memory`, `disk`, `exit`, `signal`, `answer`; the message is for students.
+    `reason` is one of `time`, `hang`, `memory`, `disk`, `exit`, `signal`, `answer`; the message is for students.
     """
 
     def __init__(self, reason: str, sentence: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatch
 from typing import Literal
 
 import msgspec
@@ -27,6 +29,7 @@ class Case(msgspec.Struct):
     seconds: float = 0.0
     tags: list[str] = []
     leaderboard: tuple[str, str, float] | None = None
+    asked_again: bool = False
 
 
 class Result(msgspec.Struct):
@@ -48,6 +51,11 @@ class Result(msgspec.Struct):
         return next((case for case in self.cases if case.outcome != "passed"), self.cases[0])
 
     @property
+    def asked_again(self) -> bool:
+        """Whether a worker hung and another was asked in its place."""
+        return any(case.asked_again for case in self.cases)
+
+    @property
     def seconds(self) -> float:
         """Wall-clock seconds of all cases."""
         return sum(case.seconds for case in self.cases)
@@ -60,6 +68,11 @@ def number_key(number: str) -> tuple[tuple[int, str], ...]:
     """Sort key of a test number: `2.10` comes after `2.9`, and `1a.3` between `1.9` and `2.1`."""
     pieces = [re.fullmatch(r"(\d*)(.*)", piece, re.DOTALL) for piece in number.split(".")]
     return tuple((int(found[1] or 0), found[2]) for found in pieces if found)
+
+
+def is_among(number: str, patterns: Iterable[str]) -> bool:
+    """Whether a test number matches one of some patterns, such as `4.*`."""
+    return any(fnmatch(number, pattern) for pattern in patterns)
 
 
 def combine(cases: list[Case]) -> list[Result]:

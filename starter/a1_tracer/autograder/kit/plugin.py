@@ -11,7 +11,7 @@ import inspect
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +116,16 @@ class Grading:
         self.local = self.ran_everything = False
         self.answers = Answers(None)
         self.students: dict[str, Student] = {}
+        self.only: Sequence[str] = ()
 
     def student_for(self, item: pytest.Item) -> Student:
         """A student whose worker has the limits of this test."""
         worker = self.facts.worker
-        wanted: dict[str, Any] = {"seconds": worker.seconds, "memory_mib": worker.memory_mib}
+        wanted: dict[str, Any] = {
+            "seconds": worker.seconds,
+            "memory_mib": worker.memory_mib,
+            "hang_seconds": worker.hang_seconds,
+        }
         wanted |= getattr(_function(item), "__limits__", {})
         someone = self.new_student(Limits(**wanted))
         self.students[item.nodeid] = someone
@@ -138,6 +143,8 @@ class Grading:
             self.facts.part(function.__number__)
             random_programs.seed(function, self.seed)
         items.sort(key=lambda item: (_hidden(item), results.number_key(_function(item).__number__)))
+        if self.only:
+            items[:] = [item for item in items if results.is_among(_function(item).__number__, self.only)]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A test file that cannot be read is a fault of the grader."""
@@ -229,6 +236,7 @@ class Grading:
         someone = self.students.pop(item.nodeid, None)
         if isinstance(someone, SandboxedStudent) and self.cases:
             self.cases[-1].printed = someone.output
+            self.cases[-1].asked_again = someone.asked_again
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """A stub is `not started`, which is not worth a failure's space."""

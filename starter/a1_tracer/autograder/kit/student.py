@@ -104,29 +104,46 @@ class LocalStudent(Student):
 
 
 class SandboxedStudent(Student):
-    """Student code in a worker, started at the first question."""
+    """Student code in a worker, started at the first question.
+
+    A worker that hangs, where the assignment's libraries may hang by a fault of their own, is replaced once: the
+    new one is asked everything again. `asked_again` says that this happened.
+    """
 
     def __init__(self, open_worker: Callable[[], Any]) -> None:
         super().__init__()
         self._open = open_worker
         self._worker: Any = None
-        self._sequence = 0
+        self._questions: list[bytes] = []
+        self.asked_again = False
         self.output = ""
 
     def _transport(self, probe: Callable[..., Any], arguments: list[Any], expect_error: bool) -> Answer:
         if self._worker is None:
             self._worker = self._open()
-        self._sequence += 1
-        payload = wire.encode_request([self._sequence, probe, arguments])
+        sequence = len(self._questions) + 1
+        self._questions.append(wire.encode_request([sequence, probe, arguments]))
         try:
-            answer = msgspec.convert(wire.decode_answer(self._worker.ask(payload)), Answer, dec_hook=_as_array)
+            answer = msgspec.convert(wire.decode_answer(self._reply()), Answer, dec_hook=_as_array)
         except WorkerStopped as stopped:
             raise Ended(str(stopped)) from None
         except (wire.WireError, msgspec.ValidationError) as error:
             raise Ended(f"The answer could not be read: {error}.") from None
-        if answer.sequence != self._sequence:
+        if answer.sequence != sequence:
             raise Ended("The answer belongs to another question.")
         return answer
+
+    def _reply(self) -> bytes:
+        """The answer to the last question. Raises `WorkerStopped`."""
+        try:
+            return self._worker.ask(self._questions[-1])
+        except WorkerStopped as stopped:
+            if stopped.reason != "hang" or self.asked_again:
+                raise
+        self.asked_again = True
+        self._worker.close()
+        self._worker = self._open()
+        return [self._worker.ask(question) for question in self._questions][-1]
 
     def close(self) -> None:
         """End the worker and keep what it printed."""

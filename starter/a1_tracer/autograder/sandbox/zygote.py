@@ -264,7 +264,8 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     setup = msgspec.convert(msgspec.msgpack.decode(control.recv(1 << 16)), Setup)
     for module in [*PRELOAD, *setup.preload]:
-        importlib.import_module(module)
+        with contextlib.suppress(*([ImportError] if module.endswith("?") else [])):
+            importlib.import_module(module.removesuffix("?"))
     if setup.whole_library:
         _import_whole_library()
     sys.path.pop(0)

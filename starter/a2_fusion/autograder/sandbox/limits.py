@@ -14,9 +14,13 @@ MEBIBYTE = 1 << 20
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Limits of one test. Times in seconds of wall clock, sizes in MiB."""
+    """Limits of one test. Times in seconds of wall clock, sizes in MiB.
+
+    `hang_seconds`: after so long without any work a worker counts as hanging; 0 means never.
+    """
 
     seconds: float = 10.0
+    hang_seconds: float = 0.0
     memory_mib: int = 512
     answer_mib: int = 2
     output_kib: int = 64

@@ -16,6 +16,14 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"} 
 )
 """All that a worker's processes find in their environment."""
 
+# JAX sizes its pools by NPROC: small, so that many cores do not mean many threads, but never 1, with which the
+# interpreter of TPU memories deadlocks in JAX 0.10. Programs of tests run once, so compiling them is what counts.
+ENVIRONMENT |= {"NPROC": "4", "JAX_PLATFORMS": "cpu", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
+
+
+# Libraries of XLA ask what the processor can do, and refuse reductions and products where they get no answer.
+_PROCESSOR = ["/proc/cpuinfo", "/sys/devices/system/cpu"]
+
 
 def readable_folders(python: Path) -> list[str]:
     """What a worker's interpreter may need to read: its environment, its base, the system's libraries."""
@@ -28,6 +36,7 @@ def readable_folders(python: Path) -> list[str]:
         raise GraderFault(f"the worker's Python {python.name} does not run: {error}") from error
     prefix, base, stdlib = found[:3]
     folders = [prefix, stdlib, "/usr/lib", "/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache", "/dev/urandom"]
+    folders += _PROCESSOR
     return folders if base in ("/usr", "/") else [*folders, base]
 
 

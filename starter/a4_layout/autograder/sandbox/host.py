@@ -28,6 +28,7 @@ from autograder.sandbox.folders import (
 )
 from autograder.sandbox.limits import MEBIBYTE, Defences, Limits
 from autograder.sandbox.output import Output
+from autograder.sandbox.pulse import Pulse
 from autograder.sandbox.worker import READY
 from autograder.sandbox.zygote import Setup
 
@@ -49,6 +50,7 @@ class Worker:
         self._socket, self._output_fd = ours, read_end
         self._output_open = True
         self._next_weighing = self._next_survey = time.monotonic() + _TICK
+        self._pulse = Pulse()
         self.pid, self._folder = -1, ""
         try:
             request = {"act": "fork", "limits": msgspec.to_builtins(limits)}
@@ -77,6 +79,7 @@ class Worker:
         """Send a request and wait for the frame that answers it. Raises `WorkerStopped`."""
         started = time.monotonic()
         deadline = started + self.seconds_left
+        self._pulse = Pulse()
         self._socket.settimeout(max(self.seconds_left, 0.001))
         try:
             try:
@@ -109,6 +112,9 @@ class Worker:
                     return self._socket.recv(count)
                 except OSError:
                     return b""
+            if self.limits.hang_seconds and self._pulse.still(self.pid) > self.limits.hang_seconds:
+                sentence = f"For {self.limits.hang_seconds:g} seconds your code has done nothing but wait"
+                raise WorkerStopped("hang", f"{sentence}: for something that never happens?")
 
     def _drain(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -209,7 +215,11 @@ class Sandbox:
             theirs.close()
         self._control.settimeout(_START_SECONDS)
         self._control.send(msgspec.msgpack.encode(msgspec.to_builtins(setup)))
-        ready = self._reply()
+        try:
+            ready = self._reply()
+        except GraderFault:
+            self.close()
+            raise
         self.in_force: list[str] = ready["in_force"]
         self.cache_tag: str = ready["cache_tag"]
 

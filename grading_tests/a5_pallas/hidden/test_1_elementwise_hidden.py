@@ -1,0 +1,43 @@
+"""Part 1, hidden: large values, odd shapes, legal blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from given_pallas_kernels import reference
+
+from autograder.kit import hint, number, weight
+
+import generators
+import judge
+
+
+@number("1.8")
+@weight(1)
+@hint("exp(−x) overflows for large −x; jax.nn.sigmoid does not. And float64 stays float64.")
+def test_silu_of_large_values(student, rng):
+    """silu: large values, a single row, a single column, float64"""
+    x = generators.normal(rng, 1, 300) * np.float32(200)
+    got = student(judge.results, "elementwise.silu", [x], {}, judge.MATHEMATICS)
+    judge.close(got.value, reference.silu(x), "silu of large values", ulps=16)
+    x = generators.normal(rng, 300, 1, dtype=np.float64)
+    got = student(judge.results, "elementwise.silu", [x], {}, judge.MATHEMATICS)
+    judge.close(got.value, reference.silu(x), "silu in float64", ulps=64, dtype="float64")
+
+
+@number("1.9")
+@weight(1)
+@hint("The last two sizes of a block are multiples of 8 and 128, or the whole dimension. Handout, what is legal.")
+def test_elementwise_kernels_lower(student, rng):
+    """elementwise kernels can be lowered for a TPU, whatever the shape"""
+    for rows, columns in ((3, 70), (100, 1000), (1000, 200), (2000, 2048)):
+        kind = [[rows, columns], "float32"]
+        for name, arguments in (
+            ("relu_with_mask", [kind]),
+            ("silu", [kind]),
+            ("sgd_update", [kind, kind, [[], "float32"]]),
+        ):
+            message = student(judge.lowering_of, f"elementwise.{name}", arguments, {})
+            judge.lowers(message, f"{name} of f32[{rows},{columns}]")
+            report = judge.measured(student(judge.program_of, f"elementwise.{name}", arguments, {}), name)
+            judge.legal(report, name)
+            judge.fits(report, 8 * judge.MIB, name)

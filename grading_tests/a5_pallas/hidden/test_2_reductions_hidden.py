@@ -1,0 +1,60 @@
+"""Part 2, hidden: narrow floats, small shapes, and how much is fetched and held."""
+
+from __future__ import annotations
+
+from given_pallas_kernels import reference
+
+from autograder.kit import hint, number, weight
+
+import generators
+import judge
+
+
+@number("2.7")
+@weight(1)
+@hint("Sum bfloat16 in float32 and round once, when the last block is in.")
+def test_sums_of_bfloat16(student, rng):
+    """colsum and rowsum of bfloat16 are rounded once"""
+    x = (rng.random((300, 200)) + 0.5).astype(generators.BFLOAT16)
+    for name, axis, array in (("colsum", 0, x), ("rowsum", 1, x.T.copy())):
+        got = student(judge.results, f"reductions.{name}", [array], {}, judge.MATHEMATICS)
+        judge.close(got.value, reference.wide(array).sum(axis=axis), name, ulps=0.6, dtype="bfloat16")
+
+
+@number("2.8")
+@weight(2)
+@hint("Blocks, not whole arrays: every element is fetched once, and VMEM holds a few blocks. Handout, traffic.")
+def test_reductions_stream(student):
+    """reductions of large arrays: fetched once, a few blocks at a time, legal on a TPU"""
+    large = [[4096, 4096], "float32"]
+    budget = 4096 * 4096 * 4
+    worst = (1.0, "")
+    for name, kind in (("colsum", large), ("rowsum", large), ("logsumexp", large), ("sum_leading", None)):
+        arguments = [kind or [[8, 1024, 2048], "float32"]]
+        report = judge.measured(student(judge.program_of, f"reductions.{name}", arguments, {}), name)
+        judge.only_kernels(report, name)
+        judge.legal(report, name)
+        judge.fits(report, 8 * judge.MIB, name)
+        judge.lowers(student(judge.lowering_of, f"reductions.{name}", arguments, {}), name)
+        out = 4 * 1024 * 2048 if name == "sum_leading" else 4 * 4096
+        worst = min(worst, judge.traffic_fraction(report, 1.02 * (budget + out), 2 * budget, name))
+    judge.earned(worst)
+
+
+@number("2.9")
+@weight(1)
+@hint("A block is cut down to the array where that is smaller, and one more than a block is two blocks.")
+def test_reductions_of_small_shapes(student, rng):
+    """reductions of single rows, columns and elements, and of one more than a block"""
+    for shape, names in (
+        ((1, 1), ("logsumexp",)),
+        ((1, 200), ("rowsum",)),
+        ((200, 1), ("colsum",)),
+        ((129, 257), ("colsum", "rowsum", "logsumexp")),
+    ):
+        x = generators.normal(rng, *shape)
+        sums = {"colsum": reference.wide(x).sum(axis=0), "rowsum": reference.wide(x).sum(axis=1)}
+        for name in names:
+            want = sums.get(name, reference.logsumexp(x))
+            got = student(judge.results, f"reductions.{name}", [x], {}, judge.MATHEMATICS)
+            judge.close(got.value, want, f"{name} of {list(shape)}", ulps=32)

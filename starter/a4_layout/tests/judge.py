@@ -164,7 +164,7 @@ def follow(steps: list[Step], a: ArrayLayout, b: ArrayLayout, memory_of: Any = m
     not what it says, whose bytes are wrong, or that says no reason; also if the plan ends elsewhere.
     """
     check.at_most(len(steps), MAX_STEPS, "steps of the plan")
-    tiles = {x.tiles[:count] for x in (a, b) for count in range(len(x.tiles) + 1)}
+    tiles = [end.tiles[:number] for end in (a, b) for number in range(1 + len(end.tiles))]
     here = a
     for number, step in enumerate(steps, start=1):
         there = layout_of(step.layout, f"the layout after step {number}")

@@ -71,7 +71,9 @@ def array(codes, fields):
 
 
 def codes(values):
-    """The bits of an array's elements: bytes, in row-major order."""
+    """The bits of an array's elements: bytes, in row-major order, without what NumPy keeps above a small type."""
     import numpy as np
 
-    return np.ascontiguousarray(values).tobytes()
+    array = np.ascontiguousarray(values)
+    bits = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2}.get(array.dtype.name)
+    return array.tobytes() if bits is None else (array.view(np.uint8) & (2**bits - 1)).tobytes()

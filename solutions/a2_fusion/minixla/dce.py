@@ -37,7 +37,10 @@ class _Elimination:
         self.module = module
         self.bodies: list[Computation] = []  # those that have changed
         self.names = Names(each.name for each in module.computations)
-        self.calls = Counter(it.attribute("calls") for each in module.computations for it in each.instructions)
+        self.calls = Counter({module.entry: 1})  # how often each computation is called, through all callers
+        for each in reversed(module.computations):
+            for it in each.instructions:
+                self.calls[it.attribute("calls") or ""] += self.calls[each.name]
 
     def trim(self, computation: Computation) -> Computation:
         """The computation without what is dead; all parameters stay if it is the entry."""

@@ -133,6 +133,8 @@ def apply(step: Step, state: State, mesh: Mesh, number: int = 0) -> State:
             if isinstance(step, ReduceScatter):
                 _put(layout, axes, step.dim, number)
         case Permute(_, to):
+            if partial:
+                raise ProgramError(number, f"{step.operand} is partial along {tuple(partial)}: add it up first")
             _same_blocks(layout, to, partial, mesh, number)
             layout = list(to)
     for dim, (size, cuts) in enumerate(zip(state.shapes[step.operand], layout, strict=True)):

@@ -202,3 +202,21 @@ def test_line_numbers_survive_travel():
     function = travel.unpack(travel.pack(_imports_inside))
     assert function.__code__.co_firstlineno == _imports_inside.__code__.co_firstlineno
     assert function.__code__.co_filename == _imports_inside.__code__.co_filename
+
+
+def _decorates_inside():
+    called = []
+
+    def calling(function):
+        called.append(function.__name__)
+        return function
+
+    @calling
+    def inner():
+        pass
+
+    return called
+
+
+def test_decorators_inside_of_a_travelling_function_come_along():
+    assert travel.unpack(travel.pack(_decorates_inside))() == ["inner"]

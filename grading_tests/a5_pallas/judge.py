@@ -15,10 +15,10 @@ import numpy as np
 from given_pallas_kernels import inspect_kernel, program, walk
 from given_pallas_kernels.inspect_kernel import Kernel, Report, mib
 
-from autograder.kit import check, probe
+from autograder.kit import check, probe, show
 
 MIB = 1 << 20
-EPS = {"float32": 2.0**-23, "bfloat16": 2.0**-7, "float64": 2.0**-52}
+EPS = {"float32": 2.0**-23, "float64": 2.0**-52}
 MATHEMATICS = "mathematics"
 LOWERING = "lowering"
 
@@ -93,13 +93,14 @@ def gradient_lowering_of(kernel, arguments, options) -> str:
 
 
 def close(got: np.ndarray, expected: np.ndarray, what: str, *, ulps: float, dtype: str = "float32") -> None:
-    """Pass if `got` has the dtype and is within so many ulps of the largest expected magnitude.
+    """Pass if `got` has the dtype and is close to `expected`, which is float64.
 
-    `expected` is float64. NaN anywhere says where it comes from.
+    Units in the last place are those of the largest expected magnitude; for bfloat16, those of each value itself,
+    so that rounding twice is noticed wherever it happens. NaN anywhere says where it comes from.
     """
     want = np.asarray(expected).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     check.array_type(got, want, what)
-    wide = got.astype(np.float64)
+    wide, expected = got.astype(np.float64), np.asarray(expected, np.float64)
     if np.isnan(wide).any() and not np.isnan(expected).any():
         count = int(np.isnan(wide).sum())
         first = [int(i) for i in np.argwhere(np.isnan(wide))[0]]
@@ -109,8 +110,26 @@ def close(got: np.ndarray, expected: np.ndarray, what: str, *, ulps: float, dtyp
             got=f"NaN in {count:,} of {wide.size:,} places, the first at {first}",
             off="interpreters have NaN where nobody wrote: beyond an array's edge, in fresh scratch and outputs",
         )
-    fraction = ulps * EPS[dtype]
-    check.close(wide, np.asarray(expected, np.float64), relative=fraction, what=what)
+    if dtype == "bfloat16":
+        _close_to_each(got, want, wide, expected, what, ulps)
+    else:
+        check.close(wide, expected, relative=ulps * EPS[dtype], what=what)
+
+
+def _close_to_each(
+    got: np.ndarray, want: np.ndarray, wide: np.ndarray, expected: np.ndarray, what: str, ulps: float
+) -> None:
+    """Each value within so many units in its own last place of bfloat16, and the noise of float32."""
+    unit = np.exp2(np.floor(np.log2(np.abs(expected) + 1e-30)) - 7)
+    allowed = ulps * unit + 64 * EPS["float32"] * np.abs(expected).max(initial=0)
+    wrong = np.argwhere(~(np.abs(wide - expected) <= allowed))
+    if len(wrong):
+        head = f"{len(wrong):,} of {wide.size:,} values are more than {ulps:g} units in the last place off:"
+        rows = [
+            f"at {place.tolist()}: expected {expected[tuple(place)]:.6g}, got {wide[tuple(place)]:.6g}"
+            for place in wrong[:5]
+        ]
+        check.fail(what, expected=show.value(want), got=show.value(got), off="\n".join([head, *rows]))
 
 
 def measured(plan: program.Program, what: str) -> Report:

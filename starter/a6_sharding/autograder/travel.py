@@ -2,7 +2,7 @@
 
 A travelling function is a top-level `def` that imports what it needs inside its body, so nothing of the
 test module is needed (or visible) where it runs. File name and line numbers are kept: a debugger and a
-traceback show the real test file on a laptop. Decorators and annotations stay behind.
+traceback show the real test file on a laptop. Its decorators and all annotations stay behind.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def unpack(packed: Packed) -> FunctionType:
 
 
 class _Undress(ast.NodeTransformer):
-    """Drops decorators and annotations: they name things that only the test module has."""
+    """Drops annotations, which name things that only the test module has."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.decorator_list, node.returns = [], None
+        node.returns = None
         return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
@@ -84,6 +84,7 @@ class _Undress(ast.NodeTransformer):
 def compile_function(packed: Packed) -> FunctionType:
     """Compile the source in a fresh namespace, keeping file name and line numbers."""
     tree = _Undress().visit(ast.parse(packed.source))
+    tree.body[0].decorator_list = []  # those of functions inside of it belong to it
     ast.increment_lineno(tree, packed.line - 1)
     namespace: dict[str, Any] = {"__name__": "probe"}
     exec(compile(tree, packed.file, "exec", dont_inherit=True), namespace)

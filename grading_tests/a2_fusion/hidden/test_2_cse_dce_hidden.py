@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from given_minixla import text
 from hypothesis import strategies as st
 
 from autograder.kit import check, given, hint, number, weight
@@ -77,7 +78,7 @@ def test_dce_of_random_programs(student, module, seed):
 
 
 @number("2.14")
-@weight(1)
+@weight(0.5)
 @hint("Nothing of a dead chain stays, however many fusions it goes through.")
 def test_dead_chains_through_fusions_go(student, rng):
     """fusions whose only reader was another fusion's dead output are gone, with what fed them"""
@@ -95,3 +96,42 @@ def test_dead_chains_through_fusions_go(student, rng):
     judge.same_values(module, after, generators.arguments(module, rng))
     judge.at_most(module, after, 0, "exponential", "tanh", rule="the second output of every fusion is dead")
     judge.at_most(module, after, depth, "negate", rule="the first output of every fusion is live")
+
+
+NESTED = """
+HloModule nested
+
+inner {
+  a = f32[3] parameter(0)
+  b = f32[3] tanh(a)
+  c = f32[3] exponential(a)
+  ROOT both = (f32[3], f32[3]) tuple(b, c)
+}
+
+outer {
+  a = f32[3] parameter(0)
+  call = (f32[3], f32[3]) fusion(a), kind=kLoop, calls=inner
+  x = f32[3] get-tuple-element(call), index=0
+  y = f32[3] get-tuple-element(call), index=1
+  ROOT both = (f32[3], f32[3]) tuple(x, y)
+}
+
+ENTRY main {
+  p = f32[3] parameter(0)
+  f = (f32[3], f32[3]) fusion(p), kind=kLoop, calls=outer
+  g = (f32[3], f32[3]) fusion(p), kind=kLoop, calls=outer
+  u = f32[3] get-tuple-element(f), index=0
+  v = f32[3] get-tuple-element(g), index=1
+  ROOT r = f32[3] subtract(u, v)
+}
+"""
+
+
+@number("2.15")
+@weight(0.5)
+@hint("A body that is called once by a body that is called twice is needed twice.")
+def test_bodies_in_bodies_stay_apart(student, rng):
+    """two fusions of one body, of which different results are dead, with a fusion inside that body"""
+    module = text.parse(NESTED)
+    after = judge.passed(student, "dce", module)
+    judge.same_values(module, after, generators.arguments(module, rng))

@@ -153,7 +153,10 @@ class _Bodies:
     """Gives what is left of fusions' bodies names; equal ones get one."""
 
     def __init__(self, module: Module) -> None:
-        self.calls = Counter(it.attribute("calls") for each in module.computations for it in each.instructions)
+        self.calls = Counter({module.entry: 1})
+        for each in reversed(module.computations):
+            for it in each.instructions:
+                self.calls[it.attribute("calls") or ""] += self.calls[each.name]
         self.names = Names(each.name for each in module.computations)
         self.written: dict[tuple[str, tuple[Instruction, ...], str], Computation] = {}
 

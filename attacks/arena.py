@@ -192,8 +192,9 @@ def _copy_project(assignment: Assignment, attack: Attack, arena: Arena) -> Assig
     (tests / "conftest.py").write_text(_SELECTION.format(wanted=wanted))
     (tests / "submission_metadata.json").write_text(json.dumps({"previous": [arena.secret]}))
     copy = Assignment(assignment.id, root)
+    memory = MEMORY_MIB * (2 if copy.facts.worker.environment == "worker-jax" else 1)  # JAX alone takes a part
     worker = msgspec.structs.replace(
-        copy.facts.worker, seconds=attack.seconds, memory_mib=MEMORY_MIB, total_seconds=60.0
+        copy.facts.worker, seconds=attack.seconds, memory_mib=memory, total_seconds=60.0
     )
     copy.facts = msgspec.structs.replace(copy.facts, worker=worker)
     return copy

@@ -503,6 +503,15 @@ _A1 = [
         tests=_JAXPR_TESTS,
     ),
     Attack(
+        "forged_program",
+        "Replace the functions that trace a kernel and write its program down, which run beside it.",
+        Without(Defences(), gains),
+        assignments=("a5_pallas",),
+        file="pallas_kernels/elementwise.py",
+        tests=("test_silu",),
+        weakness="a kernel's program is written down by JAX, in the process of the student's code",
+    ),
+    Attack(
         "hard_coded_jaxpr",
         "Report the jaxpr that is printed in the lecture, without tracing anything.",
         Naive("unittest", gains),

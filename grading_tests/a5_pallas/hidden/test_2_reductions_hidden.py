@@ -23,7 +23,9 @@ def test_sums_of_bfloat16(student, rng):
 
 @number("2.8")
 @weight(2)
-@hint("Blocks, not whole arrays: every element is fetched once, and VMEM holds a few blocks. Handout, traffic.")
+@hint(
+    "Blocks, not whole arrays: every element is fetched once, VMEM holds a few blocks. Handout, part 2, budgets."
+)
 def test_reductions_stream(student):
     """reductions of large arrays: fetched once, a few blocks at a time, legal on a TPU"""
     large = [[4096, 4096], "float32"]

@@ -13,7 +13,7 @@ import judge
 
 @number("4.6")
 @weight(2)
-@hint("Which grid order lets an operand's block stay, and how much VMEM do the blocks take? Handout, traffic.")
+@hint("Which grid order lets a block stay, and how much VMEM do the blocks take? Handout, part 4, budgets.")
 def test_traffic_and_memory_of_products(student):
     """what a product fetches and holds, at the blocks that it is given"""
     bf16, blocks = "bfloat16", {"block_m": 512, "block_n": 512, "block_k": 512}

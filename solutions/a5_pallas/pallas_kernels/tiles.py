@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import jax
+import numpy as np
 from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
@@ -49,21 +50,16 @@ def choose_tiles(shape: tuple[int, int, int], in_bytes: int, chip: Chip) -> tupl
     blocks is. Steps are ⌈M/bm⌉·⌈K/bk⌉·⌈N/bn⌉.
     """
     ### BEGIN SOLUTION a5.7: choose_tiles
-
-    def sizes(size):
-        """The smallest block for each number of steps along a dimension, largest first."""
-        found = {min(size, -(-size // (128 * steps)) * 128) for steps in range(1, -(-size // 128) + 1)}
-        return sorted(found, reverse=True)
-
-    candidates = []
-    for bm in sizes(shape[0]):
-        for bk in sizes(shape[1]):
-            for bn in sizes(shape[2]):
-                stats = tile_stats(bm, bk, bn, in_bytes=in_bytes, out_bytes=in_bytes)
-                if stats.vmem_bytes <= chip.vmem_bytes:
-                    steps = -(-shape[0] // bm) * -(-shape[1] // bk) * -(-shape[2] // bn)
-                    candidates.append((stats.intensity < chip.ridge, steps, stats.vmem_bytes, (bm, bk, bn)))
-    return min(candidates)[-1]
+    sizes = [np.unique(np.minimum(size, np.arange(128, size + 128, 128))) for size in shape]
+    tiles = np.meshgrid(*sizes, indexing="ij")
+    stats = tile_stats(*tiles, in_bytes=in_bytes, out_bytes=in_bytes)
+    steps = np.prod([-(-size // tile) for size, tile in zip(shape, tiles, strict=True)], axis=0)
+    fits = np.asarray(stats.vmem_bytes <= chip.vmem_bytes)
+    reaches = fits & (stats.intensity >= chip.ridge)
+    allowed = reaches if reaches.any() else fits
+    best = np.argmin(np.where(allowed, steps, np.inf))
+    bm, bk, bn = (int(tile.flat[best]) for tile in tiles)
+    return bm, bk, bn
     ### END SOLUTION
 
 

@@ -95,15 +95,14 @@ def judge_tiles(student, shape, in_bytes, name):
 
 @number("7.2")
 @weight(3)
-@hint(
-    "Try the smallest block for each number of steps along each axis. First what fits, then the ridge, then steps."
-)
+@hint("First what fits, then what reaches the ridge, then the fewest steps. Handout, part 7, choosing.")
 def test_choose_tiles(student, rng):
     """the tiles with the fewest steps: (4096, 7168) × (7168, 18432), and drawn products on all chips"""
     for name in CHIPS:
         shape = [int(n) for n in rng.integers(100, 6000, size=3)]
         judge_tiles(student, shape, int(rng.choice([2, 4])), name)
     judge_tiles(student, [64, 4096, 4096], 2, "v5e")
+    judge_tiles(student, [3275, 526, 3088], 4, "v6e")  # the smallest block for two steps misses the ridge
     for name in ("v5e", "7x"):
         judge_tiles(student, [4096, 7168, 18432], 2, name)
 

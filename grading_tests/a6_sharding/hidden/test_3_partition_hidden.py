@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from given_minispmd import program as given
 
-from autograder.kit import check, hint, number, probe, weight
+from autograder.kit import check, hint, limits, number, probe, weight
 
 import generators
 import judge
@@ -63,6 +63,7 @@ def compare(student: Any, problems: list[dict[str, Any]], bounds: list[int]) -> 
 
 
 @number("3.7")
+@limits(seconds=30)
 @weight(3)
 @hint("Try other layouts of a and b before the dot as well as after it. Handout, part 3, the search.")
 def test_random_matmuls_are_cheapest(student, rng):
@@ -76,6 +77,7 @@ def test_random_matmuls_are_cheapest(student, rng):
 
 
 @number("3.8")
+@limits(seconds=30)
 @weight(2)
 @hint("A shortest path over layouts finds all of these. Handout, part 3, resharding.")
 def test_random_reshards_are_cheapest(student, rng):
@@ -90,6 +92,7 @@ def test_random_reshards_are_cheapest(student, rng):
 
 
 @number("3.9")
+@limits(seconds=30)
 @weight(1)
 @hint("A compiler's program is a bound: yours may be cheaper, not dearer. Handout, part 3.")
 def test_no_more_bytes_than_xla(student, rng):
@@ -139,6 +142,7 @@ def cut(x: np.ndarray, mesh: list[Any], layout: Any) -> list[np.ndarray]:
 
 
 @number("3.10")
+@limits(seconds=30)
 @weight(1)
 @hint("Slices take the block of this device's position; permutes use permute_pairs. Handout, part 3, execute.")
 def test_random_programs_compute_the_product(student, rng):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.kit import check, hint, number, probe, weight
+from autograder.kit import check, hint, limits, number, probe, weight
 
 import oracle_propagation
 
@@ -107,6 +107,7 @@ def ends(mesh, shapes, ops, annotations, chosen) -> list[list[list[str]]]:
 
 
 @number("4.9")
+@limits(seconds=30)
 @weight(1)
 @hint("Look again only at operations whose values have changed, and do not recurse.")
 def test_long_chains(student, rng):

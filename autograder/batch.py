@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
+
+import msgspec
 
 from autograder.faults import GraderFault
 from autograder.grading import Graded, grade
@@ -17,31 +19,31 @@ from autograder.project import Assignment
 Key = TypeVar("Key")
 
 
-def _grade_made(
-    identity: str, make: Callable[[Path], object], seed: int, stop_at_first: bool, only: Sequence[str]
-) -> Graded:
-    with TemporaryDirectory(prefix="tpulab-sample-") as folder:
-        make(Path(folder))
-        return grade(Assignment(identity), Path(folder), seed, stop_at_first=stop_at_first, only=only)
+class Job(msgspec.Struct, frozen=True):
+    """One submission to grade: an assignment's id, and a picklable function that writes it into a folder.
 
-
-def grade_all(
-    jobs: Mapping[Key, tuple[str, Callable[[Path], object]]],
-    seed: int,
-    stop_at_first: bool = False,
-    only: Mapping[Key, Sequence[str]] | None = None,
-) -> Iterator[tuple[Key, Graded | GraderFault]]:
-    """Grade what each job's maker writes into a folder; yields outcomes as they come.
-
-    A job is an assignment's id and a function (picklable) that writes a submission; `only` has patterns of numbers
-    for jobs of which not all tests are asked.
+    `only` has patterns of numbers if not all tests are asked; `stop_at_first` ends it at the first that fails.
     """
+
+    assignment: str
+    make: Callable[[Path], object]
+    seed: int
+    only: tuple[str, ...] = ()
+    stop_at_first: bool = False
+
+
+def _grade_made(job: Job) -> Graded:
+    with TemporaryDirectory(prefix="tpulab-sample-") as folder:
+        job.make(Path(folder))
+        assignment = Assignment(job.assignment)
+        return grade(assignment, Path(folder), job.seed, stop_at_first=job.stop_at_first, only=job.only)
+
+
+def grade_all(jobs: Mapping[Key, Job]) -> Iterator[tuple[Key, Graded | GraderFault]]:
+    """Grade what each job's maker writes; yields outcomes as they come."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context, max_tasks_per_child=1) as pool:
-        waiting: dict[Future[Graded], Key] = {
-            pool.submit(_grade_made, identity, make, seed, stop_at_first, (only or {}).get(key, ())): key
-            for key, (identity, make) in jobs.items()
-        }
+        waiting: dict[Future[Graded], Key] = {pool.submit(_grade_made, job): key for key, job in jobs.items()}
         for future in as_completed(waiting):
             try:
                 yield waiting[future], future.result()

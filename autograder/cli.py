@@ -35,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     command.add_argument(
         "--only", default="", help="only proofs whose line contains this, e.g. chaff or a test's name"
     )
+    command.add_argument("--again", action="store_true", help="prove again what held in an earlier run")
     command.set_defaults(run=_validate)
     command = commands.add_parser("mutants", help="grade mutants of the solution that a file lists")
     command.add_argument("assignment")
@@ -104,19 +105,11 @@ def _handouts(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from autograder import validate
+    from autograder import proof_table
 
-    failed = 0
-    for name in options.assignment or project.names():
-        for proof in validate.proofs(project.Assignment(name), options.only):
-            failed += not proof.holds
-            mark = "ok  " if proof.holds else "FAIL"
-            print(
-                f"{mark} {name} {proof.kind}: {proof.claim}{'' if proof.holds else f' -- {proof.problem}'}",
-                flush=True,
-            )
-    print(f"{failed} proofs failed" if failed else "every proof holds")
-    return FAULT if failed else VERDICT
+    names = options.assignment or project.names()
+    everything = proof_table.run(Console(), names, options.only, options.again)
+    return VERDICT if everything else FAULT
 
 
 def _bundle(options: argparse.Namespace) -> int:

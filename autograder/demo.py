@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from autograder import project, samples
-from autograder.batch import grade_all
+from autograder.batch import Job, grade_all
 from autograder.faults import GraderFault
 from autograder.grading import Graded
 from autograder.kit.table import points
@@ -25,12 +25,14 @@ _SAMPLES = {
 def run(console: Console) -> bool:
     """Grade and print one table; returns whether reference and starter scored what they must."""
     assignments = [project.Assignment(name) for name in project.names()]
-    jobs = {(a.id, kind): (a.id, partial(make, a)) for a in assignments for kind, make in _SAMPLES.items()}
+    jobs = {
+        (a.id, kind): Job(a.id, partial(make, a), SEED) for a in assignments for kind, make in _SAMPLES.items()
+    }
     outcomes: dict[tuple[str, str], Graded | GraderFault] = {}
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("grading in the sandbox", total=len(jobs))
-        for key, outcome in grade_all(jobs, SEED):
+        for key, outcome in grade_all(jobs):
             outcomes[key] = outcome
             progress.advance(bar)
     table = Table(title="tpulab: what the grader gives to three submissions of each assignment")

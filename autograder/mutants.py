@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from autograder import samples
-from autograder.batch import grade_all
+from autograder.batch import Job, grade_all
 from autograder.faults import GraderFault
 from autograder.manifest import ManifestError
 from autograder.project import Assignment
@@ -67,8 +67,11 @@ def _make(assignment: Assignment, mutant: Mutant, target: Path) -> None:
 
 def survivors(assignment: Assignment, mutants: list[Mutant]) -> Iterator[tuple[Mutant, bool]]:
     """Each mutant with whether it got full marks, as the outcomes come. Raises `GraderFault`."""
-    jobs = {mutant: (assignment.id, partial(_make, assignment, mutant)) for mutant in mutants}
-    for mutant, outcome in grade_all(jobs, SEED, stop_at_first=True):
+    jobs = {
+        mutant: Job(assignment.id, partial(_make, assignment, mutant), SEED, stop_at_first=True)
+        for mutant in mutants
+    }
+    for mutant, outcome in grade_all(jobs):
         if isinstance(outcome, GraderFault):
             raise GraderFault(f"{mutant.file}:{mutant.line}: {mutant.new}: {outcome}")
         yield mutant, all(result.outcome == "passed" for result in outcome.results)

@@ -30,7 +30,6 @@ class Chaff(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _ChaffFile(msgspec.Struct, forbid_unknown_fields=True):
     chaff: list[Chaff]
-    scope: dict[str, list[str]] = {}
 
 
 class Wheat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,29 +40,13 @@ class Wheat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folder: Path
 
 
-def _read_chaff(path: Path) -> _ChaffFile:
-    try:
-        return msgspec.toml.decode(path.read_bytes(), type=_ChaffFile)
-    except (OSError, msgspec.MsgspecError, ValueError) as error:
-        raise ManifestError(f"{path} cannot be read: {error}") from None
-
-
-def scopes_of(assignment: Assignment) -> dict[str, list[str]]:
-    """Patterns of the numbers of the tests that a student's file concerns, where the assignment says them.
-
-    Where tests are costly, chaff in such a file is graded by these tests alone; that no others are concerned is
-    itself shown by `validate`. Raises `ManifestError` for a file that students do not write.
-    """
-    scopes = _read_chaff(assignment.tests / "chaff.toml").scope
-    if strangers := set(scopes) - set(assignment.facts.student_files):
-        raise ManifestError(f"{assignment.id}: chaff.toml has a scope for {', '.join(sorted(strangers))}")
-    return scopes
-
-
 def chaff_of(assignment: Assignment) -> list[Chaff]:
     """The assignment's chaff. Raises `ManifestError` for a file that cannot be read or a bug without tests."""
     path = assignment.tests / "chaff.toml"
-    found = _read_chaff(path).chaff
+    try:
+        found = msgspec.toml.decode(path.read_bytes(), type=_ChaffFile).chaff
+    except (OSError, msgspec.MsgspecError, ValueError) as error:
+        raise ManifestError(f"{path} cannot be read: {error}") from None
     for chaff in found:
         if not chaff.fails:
             raise ManifestError(f"{path}: chaff {chaff.name!r} names no test that must fail")

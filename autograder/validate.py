@@ -3,87 +3,132 @@
 The solution scores everything and the starter nothing; other right answers (wheat) score everything too;
 each plausible bug (chaff) fails the tests that were named for it and no others; nothing of the solution is
 in what students get; what is generated is generated the same again.
+
+A bug in a file can only be noticed by tests that need that file, and those are the ones that fail while it is
+still a stub. So each file is left out once, and its chaff is then graded by these tests alone.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
-from autograder import bundle, handout, samples, stubs
-from autograder.batch import grade_all
+from autograder import project, samples
+from autograder.batch import Job, grade_all
 from autograder.faults import GraderFault
 from autograder.grading import Graded
-from autograder.kit.given_code import GivenCode
 from autograder.kit.table import points
 from autograder.project import Assignment
-from autograder.results import Result, is_among
+from autograder.record import Proof, Record
+from autograder.results import Result
+from autograder.static_proofs import static_proofs
 
 SEED = 20260223
 OTHER_SEEDS = (1, 20260224, 4_000_000_000)
+RECORDS = project.ROOT / "results" / "proved"
 
 
-class Proof(msgspec.Struct, frozen=True):
-    """One thing that was to be shown: its kind, what about, whether it holds, and why not."""
+class Planned(msgspec.Struct, frozen=True):
+    """A proof to come: how to make the submission, how to judge its outcome, and what else decides the outcome."""
 
-    kind: str
-    claim: str
-    problem: str = ""
+    proof: Proof
+    make: Callable[[Path], None]
+    judge: Callable[[Graded], str]
+    seed: int = SEED
+    only: tuple[str, ...] = ()
+    expected: object = None
 
-    @property
-    def holds(self) -> bool:
-        return not self.problem
 
-
-def proofs(assignment: Assignment, only: str = "") -> Iterator[Proof]:
+def proofs(assignment: Assignment, only: str = "", record: Record | None = None) -> Iterator[Proof]:
     """All proofs of one assignment whose kind and claim contain `only`, as they are found."""
-    yield from (proof for proof in _static(assignment) if only in f"{proof.kind} {proof.claim}")
-    jobs: dict[Proof, tuple[str, Callable[[Path], None]]] = {}
-    judges: dict[Proof, Callable[[Graded], str]] = {}
-    asked: dict[Proof, list[str]] = {}
+    record = record or Record(RECORDS / f"{assignment.id}.jsonl", assignment)
+    yield from static_proofs(assignment, only)
+    wanted = [chaff for chaff in samples.chaff_of(assignment) if only in f"chaff {_claim(chaff)}"]
+    first = [planned for planned in _whole(assignment) if only in f"{planned.proof.kind} {planned.proof.claim}"]
+    needed = _left_out(assignment, {chaff.file for chaff in wanted})
+    concerned: dict[str, tuple[str, ...]] = {}
+    for proof in _prove(assignment, [*first, *needed], record):
+        if proof.kind == "file":
+            concerned[proof.claim.split()[0]] = proof.concerned
+        yield proof
+    yield from _prove(assignment, [_with_bug(assignment, c, concerned.get(c.file, ())) for c in wanted], record)
 
-    def plan(
-        kind: str, claim: str, make: Callable[[Path], None], judge: Callable[[Graded], str], *tests: str
-    ) -> None:
-        proof = Proof(kind, claim)
-        if only in f"{kind} {claim}":
-            jobs[proof], judges[proof], asked[proof] = (assignment.id, make), judge, list(tests)
 
+def _whole(assignment: Assignment) -> Iterator[Planned]:
+    """Submissions that are graded by all tests: the solution, the starter, and wheat."""
     total = points(assignment.facts.points)
-    plan("solution", f"scores {total}", partial(samples.copy_solution, assignment), _full_marks)
-    plan(
-        "starter", "scores 0, every test reads 'not started'", partial(samples.copy_starter, assignment), _nothing
-    )
+    solution = partial(samples.copy_solution, assignment)
+    yield Planned(Proof("solution", f"scores {total}"), solution, _full_marks)
+    nothing = Proof("starter", "scores 0, every test reads 'not started'")
+    yield Planned(nothing, partial(samples.copy_starter, assignment), _nothing)
     for wheat in samples.wheat_of(assignment):
-        plan("wheat", f"{wheat.name} scores {total}", partial(samples.make_wheat, assignment, wheat), _full_marks)
-    scopes = samples.scopes_of(assignment)
-    for file, tests in scopes.items():
-        claim = f"{Path(file).name} concerns tests {', '.join(tests)} and no others"
-        plan("scope", claim, partial(samples.make_without, assignment, file), partial(_only_these_fail, tests))
-    for chaff in samples.chaff_of(assignment):
-        claim = f"{chaff.name} fails {', '.join(chaff.fails)}"
-        make, judge = partial(samples.make_chaff, assignment, chaff), partial(_fails_as_named, chaff)
-        plan("chaff", claim, make, judge, *scopes.get(chaff.file, ()))
-    for proof, outcome in grade_all(jobs, SEED, only=asked):
-        yield msgspec.structs.replace(proof, problem=_problem(outcome, judges[proof]))
+        proof = Proof("wheat", f"{wheat.name} scores {total}")
+        yield Planned(proof, partial(samples.make_wheat, assignment, wheat), _full_marks)
     for seed in OTHER_SEEDS:
-        proof = Proof("seeds", f"the solution scores {total} on seed {seed}")
-        if only in f"{proof.kind} {proof.claim}":
-            job = {proof: (assignment.id, partial(samples.copy_solution, assignment))}
-            for _, outcome in grade_all(job, seed):
-                yield msgspec.structs.replace(proof, problem=_problem(outcome, _full_marks))
+        yield Planned(Proof("seeds", f"the solution scores {total} on seed {seed}"), solution, _full_marks, seed)
 
 
-def _problem(outcome: Graded | GraderFault, judge: Callable[[Graded], str]) -> str:
-    return str(outcome) if isinstance(outcome, GraderFault) else judge(outcome)
+def _left_out(assignment: Assignment, files: set[str]) -> list[Planned]:
+    """The solution with one file still a stub, for each of some files."""
+    return [
+        Planned(Proof("file", f"{file} is needed"), partial(samples.make_without, assignment, file), _some_fail)
+        for file in assignment.facts.student_files
+        if file in files
+    ]
+
+
+def _with_bug(assignment: Assignment, chaff: samples.Chaff, concerned: tuple[str, ...]) -> Planned:
+    return Planned(
+        Proof("chaff", _claim(chaff)),
+        partial(samples.make_chaff, assignment, chaff),
+        partial(_fails_as_named, chaff),
+        only=concerned,
+        expected=(chaff.fails, chaff.may_also_fail),
+    )
+
+
+def _claim(chaff: samples.Chaff) -> str:
+    return f"{chaff.name} fails {', '.join(chaff.fails)}"
+
+
+def _prove(assignment: Assignment, planned: Sequence[Planned], record: Record) -> Iterator[Proof]:
+    """Proofs that stand from an earlier run, then the others as their gradings end."""
+    fingerprints = {number: _fingerprint(one, record) for number, one in enumerate(planned)}
+    jobs = {}
+    for number, one in enumerate(planned):
+        if kept := record.held(fingerprints[number]):
+            yield kept
+        else:
+            jobs[number] = Job(assignment.id, one.make, one.seed, one.only)
+    for number, outcome in grade_all(jobs):
+        proof = _proved(planned[number], outcome)
+        if proof.holds:
+            record.keep(fingerprints[number], proof)
+        yield proof
+
+
+def _fingerprint(planned: Planned, record: Record) -> str:
+    with TemporaryDirectory(prefix="tpulab-sample-") as folder:
+        planned.make(Path(folder))
+        proof = planned.proof
+        return record.fingerprint(
+            Path(folder), proof.kind, proof.claim, planned.seed, planned.only, planned.expected
+        )
+
+
+def _proved(planned: Planned, outcome: Graded | GraderFault) -> Proof:
+    if isinstance(outcome, GraderFault):
+        return msgspec.structs.replace(planned.proof, problem=str(outcome))
+    if planned.proof.kind != "file":
+        return msgspec.structs.replace(planned.proof, problem=planned.judge(outcome))
+    numbers = tuple(result.number for result in _not_passed(outcome))
+    claim = f"{planned.proof.claim} by {len(numbers)} of {len(outcome.results)} tests"
+    return Proof("file", claim, planned.judge(outcome), concerned=numbers)
 
 
 def _not_passed(graded: Graded) -> list[Result]:
@@ -101,13 +146,8 @@ def _nothing(graded: Graded) -> str:
     return "; ".join(wrong)
 
 
-def _only_these_fail(patterns: list[str], graded: Graded) -> str:
-    wrong = [
-        f"{_name(r)} is {r.outcome!r}"
-        for r in graded.results
-        if (r.outcome == "passed") is is_among(r.number, patterns)
-    ]
-    return "; ".join(wrong)
+def _some_fail(graded: Graded) -> str:
+    return "" if _not_passed(graded) else "no test notices that it is still a stub"
 
 
 def _name(result: Result) -> str:
@@ -125,90 +165,3 @@ def _fails_as_named(chaff: samples.Chaff, graded: Graded) -> str:
     problems = [f"not noticed by {', '.join(missed)}"] if missed else []
     problems += [f"also fails {', '.join(surprising)}, which it does not name"] if surprising else []
     return "; ".join(problems)
-
-
-def _static(assignment: Assignment) -> Iterator[Proof]:
-    yield Proof("points", "tests add up to the points of every part", _points_problem(assignment))
-    yield Proof("starter", "is what `make handouts` writes", "; ".join(handout.check(assignment)[:5]))
-    yield Proof("starter", "every stub can be imported", _import_problem(assignment))
-    yield Proof("starter", "equals the solution outside the marked regions", _outside_problem(assignment))
-    yield Proof("leaks", "no line of the solution is in a student's file", _leak_problem(assignment))
-    made = [bundle.zip_bytes(handout.files(assignment)) for _ in range(2)]
-    yield Proof("zip", "is the same byte for byte when made again", "" if made[0] == made[1] else "it differs")
-
-
-def _points_problem(assignment: Assignment) -> str:
-    sums = dict.fromkeys((part.number for part in assignment.facts.parts), 0.0)
-    numbers: list[str] = []
-    functions: list[str] = []
-    sys.path.insert(0, str(assignment.tests))
-    given_code = GivenCode(assignment.starter, assignment.facts)
-    given_code.install()
-    try:
-        for path in sorted(assignment.tests.glob("*/test_*.py")):
-            spec = importlib.util.spec_from_file_location(f"tpulab_tests_{path.stem}", path)
-            assert spec is not None and spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            for name, test in vars(module).items():
-                if name.startswith("test_"):
-                    numbers.append(test.__number__)
-                    functions.append(name)
-                    sums[assignment.facts.part(test.__number__).number] += test.__weight__
-    finally:
-        given_code.remove()
-        sys.path.remove(str(assignment.tests))
-        for name in assignment.facts.support:
-            sys.modules.pop(name.removesuffix(".py"), None)
-    wrong = [
-        f"part {part.number}: {points(sums[part.number])} of {points(part.points)}"
-        for part in assignment.facts.parts
-        if abs(sums[part.number] - part.points) > 1e-9
-    ]
-    wrong += [f"{kind} {x} twice" for kind, xs in (("number", numbers), ("name", functions)) for x in _twice(xs)]
-    if assignment.facts.points != 100:
-        wrong.append(f"all parts together give {points(assignment.facts.points)} points, not 100")
-    return "; ".join(wrong)
-
-
-def _twice(items: list[str]) -> list[str]:
-    return sorted({item for item in items if items.count(item) > 1})
-
-
-def _import_problem(assignment: Assignment) -> str:
-    modules = [name.removesuffix(".py").replace("/", ".") for name in assignment.facts.student_files]
-    with tempfile.TemporaryDirectory() as folder:
-        samples.copy_starter(assignment, Path(folder))
-        code = f"import sys; sys.path.insert(0, '.'); import {', '.join(modules)}"
-        command = [str(assignment.worker_python), "-I", "-c", code]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return done.stderr.strip()[-300:]
-
-
-def _outside_problem(assignment: Assignment) -> str:
-    problems, count = [], 0
-    for name in assignment.facts.student_files:
-        source = (assignment.solution / name).read_text("utf-8")
-        stub = iter((assignment.starter / name).read_text("utf-8").splitlines())
-        count += len(stubs.regions(source, name))
-        if not all(line in stub for line in stubs.outside(source, name)):
-            problems.append(name)
-    if count == 0:
-        problems.append("there is no marked region at all")
-    return ", ".join(problems)
-
-
-def _leak_problem(assignment: Assignment) -> str:
-    """Lines that only the solution's regions hold must be in no file of a student."""
-    sources = {name: (assignment.solution / name).read_text("utf-8") for name in assignment.facts.student_files}
-    given = [(assignment.solution / name).read_text("utf-8") for name in assignment.facts.given_files]
-    public = {line.strip() for text in given for line in text.splitlines()}
-    public |= {line.strip() for name, text in sources.items() for line in stubs.outside(text, name)}
-    secret = {line for name, text in sources.items() for line in stubs.solution_lines(text, name)} - public
-    leaks = [
-        f"{line.strip()!r} is in {name}"
-        for name, content in handout.files(assignment).items()
-        for line in content.decode("utf-8", "replace").splitlines()
-        if line.strip() in secret
-    ]
-    return "; ".join(leaks[:5]) if secret else "there is no line to look for"

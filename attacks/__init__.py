@@ -120,6 +120,15 @@ class Attack:
         return "\n".join([f"_KNOWN = {dict(self.settings) | dict(known)!r}", *texts])
 
 
+@dataclass(frozen=True)
+class Job:
+    """One grading: of the starter, of an attack in the sandbox, or of its control."""
+
+    assignment: str
+    attack: str
+    side: Literal["starter", "defended", "control"]
+
+
 def with_payload(source: str, payload: str) -> str:
     """A module's source with the payload at its head, after the docstring and `from __future__` lines."""
     head = 0

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from attacks import Attack, ByHeart, Outcome, Without
-from attacks.arena import BY_NAME, Job, Schedule
+from attacks import Attack, ByHeart, Job, Outcome, Without
 from attacks.catalogue import ATTACKS
+from attacks.schedule import BY_NAME, Schedule
 from autograder import project
 from autograder.sandbox import host
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from autograder import notebook, stubs
+from autograder import handout_text, notebook, stubs
 from autograder.manifest import FILE_NAME
 from autograder.project import Assignment
 
@@ -63,7 +63,7 @@ def files(assignment: Assignment) -> dict[str, bytes]:
         text = text.replace("@SETTINGS@\n", _JAX_SETTINGS if uses_jax else "")
         made[path.name.removesuffix(".in")] = text.encode()
     made[FILE_NAME] = (assignment.folder / FILE_NAME).read_bytes()
-    made["README.md"] = (assignment.folder / "handout.md").read_bytes()
+    made["README.md"] = handout_text.text(assignment).encode()
     if facts.notebook:
         made[facts.notebook] = notebook.build(assignment, answered=False)
     for path in sorted((assignment.folder / "figures").glob("*.svg")):

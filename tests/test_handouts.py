@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from autograder import handout, notebook, project, samples, stubs
+from autograder import handout, handout_text, notebook, project, samples, stubs
+from autograder.manifest import ManifestError
 from autograder.project import Assignment
 
 NAMES = [name for name in project.names() if (Assignment(name).folder / notebook.SOURCE).is_file()]
@@ -40,7 +42,7 @@ def assignment(request: pytest.FixtureRequest) -> Assignment:
 
 def text_of(assignment: Assignment) -> str:
     """The handout."""
-    return (assignment.folder / "handout.md").read_text("utf-8")
+    return handout_text.text(assignment)
 
 
 def prose_of(text: str) -> str:
@@ -101,8 +103,8 @@ def test_marked_commands_run(assignment: Assignment, solved: Path, line: str, en
     else:
         assert words[:2] == ["python", "-m"], "a marked line starts with `make` or `python -m`"
         words[0] = sys.executable
-    # A whole part passes or fails elsewhere; here it is enough that the command finds its tests.
-    whole_part = re.search(r"\btest_\d", line) is not None
+    # A whole part passes or fails elsewhere, all tests need to run but once: here the command must find its tests.
+    whole_part = re.search(r"\btest_\d", line) is not None or (line == "make test" and assignment.id != NAMES[0])
     env = {**environment_for(assignment), "PYTEST_ADDOPTS": "--collect-only" if whole_part else ""}
     done = subprocess.run(
         words, cwd=solved, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
@@ -135,6 +137,25 @@ def test_each_part_says_how_to_test_it(assignment: Assignment, solved: Path) -> 
         mine = {name for name in files if name.startswith(f"test_{part.number}_")}
         assert chosen == mine, f"{command} runs {sorted(chosen)}, not {sorted(mine)}"
         assert f'@number("{part.number}.' in (solved / "tests" / f"{chosen.pop()}.py").read_text("utf-8")
+
+
+# The pieces that handouts share.
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("{{how_to_rum part=test_1 name=x}}", r"no piece 'how_to_rum'; there are: how_to_run"),
+        ("{{how_to_run part=test_1}}", r"\{\{how_to_run\}\} needs name="),
+    ],
+)
+def test_a_line_that_stands_for_no_piece_is_refused(tmp_path: Path, line: str, said: str) -> None:
+    for name in (NAMES[0], "handout_pieces"):
+        shutil.copytree(project.ROOT / "assignments" / name, tmp_path / "assignments" / name)
+    copied = Assignment(NAMES[0], root=tmp_path)
+    (copied.folder / "handout.md").write_text(f"# A handout\n\n{line}\n", "utf-8")
+    with pytest.raises(ManifestError, match=said):
+        handout_text.text(copied)
 
 
 # What the handout shows.

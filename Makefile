@@ -47,7 +47,7 @@ check-sync: setup ## fail if starter/ is not what `make handouts` would write
 
 validate: setup ## prove that the tests are right; goes on where it was stopped: make validate [A=a1_tracer] [AGAIN=1]
 	@$(RUN) -m autograder validate $(A) $(if $(AGAIN),--again)
-	@TPULAB_EVERYTHING=1 $(RUN) -m pytest -v --no-header tests/test_attacks.py tests/test_bundle.py $(if $(A),-k "$(A) or without_its_defence")
+	@TPULAB_EVERYTHING=1 $(RUN) -m pytest -v --no-header $(if $(AGAIN),,--go-on) tests/test_attacks.py tests/test_bundle.py $(if $(A),-k "$(A) or without_its_defence")
 
 mutants: setup .venv-mutants/ready ## mutation testing of the tests: make mutants A=a1_tracer (half an hour)
 	@mkdir -p results

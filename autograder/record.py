@@ -20,6 +20,9 @@ _NOT_EVIDENCE = {"__pycache__", "chaff.toml", "survivors.toml", "wheat"}
 """Left out of the fingerprint of tests: what these say is in the graded files and in what is expected of them."""
 
 
+_CODE = ("assignments", "attacks", "autograder", "grading_tests", "requirements", "solutions", "starter", "tests")
+
+
 class Proof(msgspec.Struct, frozen=True):
     """One thing that was to be shown: its kind, what about, and why it does not hold.
 
@@ -57,7 +60,7 @@ class Record:
     def fingerprint(self, made: Path, *expected: object) -> str:
         """What identifies a proof: surroundings, the files of the submission, and whatever else is `expected`."""
         digest = hashlib.sha256(self._common)
-        _add_files(digest, made, made.rglob("*"))
+        add_files(digest, made, made.rglob("*"))
         digest.update(repr(expected).encode())
         return digest.hexdigest()
 
@@ -72,6 +75,26 @@ class Record:
             file.write(msgspec.json.encode(_Line(fingerprint, proof)) + b"\n")
 
 
+class PassedTests:
+    """The suite's own tests that passed on the code as it is: a file of one line each, after a digest of all code."""
+
+    def __init__(self, path: Path, root: Path) -> None:
+        digest = hashlib.sha256(sys.version.encode())
+        for folder in _CODE:
+            add_files(digest, root, (root / folder).rglob("*"))
+        code = digest.hexdigest()
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        self.path, self.names = path, set(lines[1:]) if lines[:1] == [code] else set[str]()
+        if not self.names:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{code}\n", "utf-8")
+
+    def note(self, name: str) -> None:
+        """Add a test that passed."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{name}\n")
+
+
 def _read(path: Path) -> Iterable[tuple[str, Proof]]:
     """What a record says; a line that was cut off by the end of a run is no proof."""
     for line in path.read_bytes().splitlines() if path.exists() else ():
@@ -84,20 +107,21 @@ def _read(path: Path) -> Iterable[tuple[str, Proof]]:
 
 def _digest_of_surroundings(assignment: Assignment) -> bytes:
     root, digest = assignment.root, hashlib.sha256(sys.version.encode())
-    _add_files(digest, root, (root / "autograder").rglob("*.py"))
-    _add_files(digest, root, (root / "requirements").glob("*.txt"))
-    _add_files(digest, root, assignment.folder.glob("*.toml"))
-    _add_files(digest, root, assignment.solution.rglob("*"))
+    add_files(digest, root, (root / "autograder").rglob("*.py"))
+    add_files(digest, root, (root / "requirements").glob("*.txt"))
+    add_files(digest, root, assignment.folder.glob("*.toml"))
+    add_files(digest, root, assignment.solution.rglob("*"))
     tests = [
         path
         for path in assignment.tests.rglob("*")
         if not _NOT_EVIDENCE & set(path.relative_to(assignment.tests).parts)
     ]
-    _add_files(digest, root, tests)
+    add_files(digest, root, tests)
     return digest.digest()
 
 
-def _add_files(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
+def add_files(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
+    """Put the names (from `root`) and contents of some files into a digest, bytecode excepted."""
     for path in sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root)}\0{len(content)}\0".encode())

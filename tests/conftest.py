@@ -9,12 +9,46 @@ from pathlib import Path
 
 import pytest
 
+from autograder import record
 from autograder.project import ROOT, Assignment
 from autograder.sandbox.folders import ENVIRONMENT
 from autograder.sandbox.host import Sandbox
 from autograder.sandbox.limits import Defences
 
 WORKER_PYTHON = ROOT / ".venv-worker" / "bin" / "python"
+PASSED = ROOT / "results" / "proved" / "tests.txt"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--go-on` leaves out what passed before on the very same code; `make validate` goes on in this way."""
+    parser.addoption("--go-on", action="store_true", help="leave out tests that passed before on the same code")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--go-on`: drop what passed, and note from now on what does."""
+    if not config.getoption("--go-on"):
+        return
+    passed = record.PassedTests(PASSED, ROOT)
+    before = [item for item in items if item.nodeid in passed.names]
+    items[:] = [item for item in items if item not in before]
+    config.hook.pytest_deselected(items=before)
+    config.pluginmanager.register(_Noting(passed))
+
+
+class _Noting:
+    """Notes the tests that pass; what fails or is skipped runs again."""
+
+    def __init__(self, passed: record.PassedTests) -> None:
+        self.passed = passed
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.passed.note(report.nodeid)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """That all have passed before is no failure."""
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.passed.names:
+            session.exitstatus = pytest.ExitCode.OK
 
 
 @pytest.fixture(scope="session")

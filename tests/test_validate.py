@@ -11,7 +11,7 @@ from autograder import grading, results, samples, validate
 from autograder.faults import GraderFault
 from autograder.grading import Graded
 from autograder.project import ROOT, Assignment
-from autograder.record import Proof, Record
+from autograder.record import PassedTests, Proof, Record
 
 
 @pytest.fixture
@@ -167,3 +167,12 @@ def test_numbers_match_patterns():
     assert results.is_among("4.12", ["3.*", "4.*"])
     assert not results.is_among("4.12", ["4.1", "3.*"])
     assert not results.is_among("4.12", [])
+
+
+def test_tests_that_passed_count_for_the_same_code_only(copied, tmp_path):
+    path = tmp_path / "passed"
+    assert PassedTests(path, tmp_path).names == set()
+    PassedTests(path, tmp_path).note("test_one")
+    assert PassedTests(path, tmp_path).names == {"test_one"}
+    change_the_grader(copied)
+    assert PassedTests(path, tmp_path).names == set()

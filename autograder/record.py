@@ -76,7 +76,7 @@ class Record:
 
 
 class PassedTests:
-    """The suite's own tests that passed on the code as it is: a file of one line each, after a digest of all code."""
+    """Tests of the suite that passed on the code as it is: a file of one line each, after a digest of the code."""
 
     def __init__(self, path: Path, root: Path) -> None:
         digest = hashlib.sha256(sys.version.encode())

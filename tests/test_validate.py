@@ -19,6 +19,7 @@ def copied(tmp_path):
     """A copy of a1_tracer that a test may change."""
     for name in ("assignments", "solutions", "starter", "grading_tests"):
         shutil.copytree(ROOT / name / "a1_tracer", tmp_path / name / "a1_tracer")
+    shutil.copytree(ROOT / "assignments" / "handout_pieces", tmp_path / "assignments" / "handout_pieces")
     (tmp_path / "autograder").mkdir()
     (tmp_path / "autograder" / "code.py").write_text("pass\n")
     (tmp_path / ".venv-worker").symlink_to(ROOT / ".venv-worker")

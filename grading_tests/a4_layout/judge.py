@@ -115,16 +115,17 @@ def len_bytes(layout: ArrayLayout, memory_of: Any = memory) -> int:
     return bytes_of(len(memory_of(layout)), layout)
 
 
-def image(memory_map: np.ndarray, codes: list[int], layout: ArrayLayout, fill: int) -> bytes:
+def image(memory_map: np.ndarray, codes: np.ndarray, layout: ArrayLayout, fill: int) -> bytes:
     """The bytes of an array whose elements, in row-major order, have these bits."""
     width = layout.slot_bits
     total = bytes_of(len(memory_map), layout)
-    bits = int.from_bytes(bytes([fill]) * total, "little")
-    text = list(np.unpackbits(np.frombuffer(bits.to_bytes(total, "little"), np.uint8), bitorder="little"))
-    for slot, number in enumerate(memory_map.tolist()):
-        if number >= 0:
-            text[slot * width : (slot + 1) * width] = [codes[number] >> i & 1 for i in range(width)]
-    return np.packbits(np.array(text, np.uint8), bitorder="little").tobytes()
+    bits = np.unpackbits(np.full(total, fill, np.uint8), bitorder="little")
+    slots = bits[: len(memory_map) * width].reshape(len(memory_map), width)
+    elements = np.unpackbits(codes.view(np.uint8), bitorder="little")
+    elements = elements.reshape(layout.elements, max(8, layout.type.bits))
+    filled = memory_map >= 0
+    slots[filled] = elements[memory_map[filled], :width]
+    return np.packbits(bits, bitorder="little").tobytes()
 
 
 # Bitcasts and plans. Each takes a function that gives the memory map of a layout.

@@ -67,7 +67,7 @@ def everything(fields: Any) -> Any:
     ),
     times=st.integers(1, 6),
     nested=st.booleans(),
-    examples=30,
+    examples=20,
 )
 def test_any_layout_is_printed_and_read(student, layouts, times, nested):
     """layouts and tuples of every kind, printed and read again"""
@@ -121,7 +121,7 @@ def broken(draw: Any) -> tuple[str, str, int]:
 @number("1.9")
 @weight(1)
 @hint("The first fault that reading from left to right meets, wherever it stands. Handout, part 1, errors.")
-@given(fault=broken(), examples=45)
+@given(fault=broken(), examples=30)
 def test_faults_are_found_where_they_are(student, fault):
     """one fault put into a valid text is found where it is"""
     rule, text, position = fault

@@ -63,7 +63,7 @@ def needed(m: Any, k: Any, n: Any, bits: int) -> Any:
     shape=st.tuples(*[st.integers(500, 2048)] * 3),
     dtype=st.sampled_from(list(BITS)),
     budget=st.integers(400_000, 16_000_000),
-    examples=10,
+    examples=8,
 )
 def test_blocks_of_larger_products(student, shape, dtype, budget):
     """the largest legal block of larger products"""
@@ -83,7 +83,7 @@ def test_blocks_of_larger_products(student, shape, dtype, budget):
 @given(
     small=generators.graphs(least=4, most=6, tiles=TILES, dtype="bf16"),
     large=generators.graphs(least=12, most=40, tiles=TILES, dtype="bf16"),
-    examples=10,
+    examples=7,
 )
 def test_larger_graphs_are_no_worse_than_greedy(student, small, large):
     """no more bytes of copies than the greedy way, and the fewest for small graphs with nested tiles"""

@@ -72,7 +72,7 @@ def expect(student: Any, layout: dict[str, Any], index: Any, slots: Any) -> None
 @number("2.1")
 @weight(2)
 @hint("minor_to_major lists the fastest dimension first. Handout, part 2, physical order.")
-@given(layout=generators.layouts(tiles=0, zeros=True, most_rank=5), examples=60)
+@given(layout=generators.layouts(tiles=0, zeros=True, most_rank=5), examples=30)
 def test_untiled_arrays_of_any_order(student, layout):
     """without tiles, the order of dimensions decides"""
     dims, major = layout["dims"], layout["minor_to_major"][::-1]
@@ -82,15 +82,11 @@ def test_untiled_arrays_of_any_order(student, layout):
 
 
 @number("2.2")
-@weight(3)
+@weight(2)
 @hint("Tiles are counted row by row, and places in a tile row by row. Handout, part 2, one tile.")
-@given(layout=generators.one_tile(), examples=60)
+@given(layout=generators.one_tile(), examples=35)
 def test_one_tile(student, layout):
     """one tile over the most minor dimensions, the others stay outside"""
-    rows = [[0, 1, 4, 5, 8], [2, 3, 6, 7, 10], [12, 13, 16, 17, 20]]
-    expect(student, fields([3, 5], [1, 0], (2, 2)), np.indices((3, 5)).transpose(1, 2, 0), rows)
-    expect(student, fields([8, 4], [1, 0], (2, 2)), [3, 1], 11)
-    expect(student, fields([8, 4]), [3, 1], 13)
     known = judge.layout_of(layout)
     want = judge.offsets(judge.memory(known), known.elements)
     check.close(all_slots(student, layout), want, what="the slots")
@@ -101,14 +97,9 @@ def test_one_tile(student, layout):
 @hint(
     "A tile with more dimensions than the array puts ones in front of the array's. Handout, part 2, small arrays."
 )
-@given(layout=generators.layouts(stars=False, most_rank=2), ones=st.integers(1, 2), examples=40)
+@given(layout=generators.layouts(stars=False, most_rank=2), ones=st.integers(1, 2), examples=25)
 def test_tiles_of_a_higher_rank(student, layout, ones):
     """scalars, and tiles with more dimensions than the array"""
-    expect(student, fields([], [], (128,), dtype="u32"), [], 0)
-    expect(student, fields([]), [], 0)
-    expect(student, fields([8], [0], (2, 2)), [[5], [1], [2]], [9, 1, 4])
-    check.equal(math.prod(student(shape_of, fields([8], [0], (2, 2)))), 16, "slots of f32[8]{0:T(2,2)}")
-    expect(student, fields([3], [0], (8, 128)), [2], 2)
     rank = len(layout["dims"])
     first = [[2] * (rank + ones)]
     small = {**layout, "tiles": first + layout["tiles"]}
@@ -127,13 +118,10 @@ def test_tiles_of_a_higher_rank(student, layout, ones):
     cut=st.integers(1, 3),
     tiles=st.lists(st.integers(1, 4), min_size=2, max_size=2),
     inner=st.sampled_from([[], [[2, 1]], [[3]], [[2, 1, 2]]]),
-    examples=40,
+    examples=25,
 )
 def test_stars_merge_dimensions(student, dims, cut, tiles, inner):
     """an array tiled with stars lies like the array with these dimensions merged"""
-    vector = fields([2, 7, 8, 11, 10], None, ("*", "*", 2, "*", 3))
-    expect(student, vector, [1, 6, 7, 10, 9], 12430)
-    check.equal(math.prod(student(shape_of, vector)), 12432, f"slots of {vector}")
     cut = min(cut, len(dims) - 1)
     starred = ["*"] * (cut - 1) + tiles[:1] + ["*"] * (len(dims) - cut - 1) + tiles[1:]
     merged = [int(np.prod(dims[:cut])), int(np.prod(dims[cut:]))]
@@ -167,7 +155,7 @@ def test_tiles_in_tiles(student, rng):
 @number("2.6")
 @weight(3)
 @hint("Distinct elements have distinct slots, and the slots without an element are the padding.")
-@given(layout=generators.layouts(suffixes=True), examples=40)
+@given(layout=generators.layouts(suffixes=True), examples=30)
 def test_every_element_has_a_slot_of_its_own(student, layout):
     """delinearize finds each element in its slot, and nothing in the others"""
     elements = int(np.prod(layout["dims"], dtype=np.int64))
@@ -191,19 +179,20 @@ def test_every_element_has_a_slot_of_its_own(student, layout):
 @number("2.7")
 @weight(1)
 @hint("Raise OutOfBoundsError with the first wrong index and the bounds. Handout, errors.")
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("order", [(2, 1, 0), (0, 2, 1)])
 def test_indices_out_of_bounds_are_refused(student, rng, order):
     """an index or a slot that is not there is refused"""
     dims = [int(n) for n in rng.integers(2, 9, size=3)]
     layout = fields(dims, order, (2, 2))
-    dim = int(rng.integers(0, 3))
-    wrong = [0, 0, 0]
-    wrong[dim] = dims[dim] if rng.integers(0, 2) else -1
-    error = student.error(slots_of, layout, [[1, 1, 1], wrong, [0, 0, 99]])
-    check.raised(error, "OutOfBoundsError", f"linear_index at {wrong}", index=wrong, dims=dims)
+    for dim, beyond in itertools.product(range(3), (True, False)):
+        wrong = [0, 0, 0]
+        wrong[dim] = dims[dim] if beyond else -1
+        error = student.error(slots_of, layout, [[1, 1, 1], wrong, [99, 0, 0]])
+        check.raised(error, "OutOfBoundsError", f"linear_index at {wrong}", index=wrong, dims=dims)
     size = len(judge.memory(judge.layout_of(layout)))
-    error = student.error(elements_in, layout, [0, size])
-    check.raised(error, "OutOfBoundsError", f"delinearize at {size}", index=[size], dims=[size])
+    for slot in (size, -1):
+        error = student.error(elements_in, layout, [0, slot, 2 * size])
+        check.raised(error, "OutOfBoundsError", f"delinearize at {slot}", index=[slot], dims=[size])
 
 
 @number("2.8")
@@ -212,7 +201,7 @@ def test_indices_out_of_bounds_are_refused(student, rng, order):
     "int64 throughout, whatever integers come in; the result has the shape of the indices without the last axis."
 )
 def test_arrays_of_indices_and_large_slots(student, rng):
-    """indices in arrays of any shape and integer type; slots beyond 32 bits"""
+    """indices in arrays of any shape and integer type; slots beyond 32 bits, and beyond a float's 53"""
     layout = fields([1 << 23, 8, 4], None, (8, 128), dtype="s32")
     index = np.stack([rng.integers(0, size, size=(3, 4)) for size in layout["dims"]], axis=-1)
     want = 1024 * index[..., 0] + 128 * index[..., 1] + index[..., 2]
@@ -221,5 +210,43 @@ def test_arrays_of_indices_and_large_slots(student, rng):
         check.close(got, want.astype(np.int64), what=f"slots for {dtype} indices")
     back = student(elements_in, layout, want)
     check.close(back.index, index, what="the elements in these slots")
+    n = int(rng.integers(10**17, 10**18))
+    vector = fields([n], None, (1024,), (128,), (4, 1), dtype="s8")
+    at = [n - 1 - int(i) for i in rng.integers(0, 4096, size=20)]
+    # 1024 bytes of four rows each, of which four bytes, one of each row, are side by side.
+    slots = np.array([i // 512 * 512 + i % 128 * 4 + i // 128 % 4 for i in at])
+    expect(student, vector, [[i] for i in at], slots)
+    check.close(student(elements_in, vector, slots).index, np.array(at)[:, None], what=f"elements of {vector}")
     check.array_type(student(slots_of, layout, np.zeros((0, 3), np.int64)), np.zeros(0, np.int64), "no slots")
     check.array_type(student(slots_of, fields([], [], (2, 2)), np.zeros((5, 0), int)), np.zeros(5, np.int64))
+
+
+@number("2.12")
+@weight(1)
+@hint("Follow the steps of the worked example, with pencil and paper. Handout, a worked example.")
+def test_known_slots(student):
+    """the slots and shapes of the handout: one tile, small arrays, more tiles, stars"""
+    lecture, small = fields([3, 5], None, (2, 2)), fields([8], None, (2, 2))
+    rows = [[0, 1, 4, 5, 8], [2, 3, 6, 7, 10], [12, 13, 16, 17, 20]]
+    expect(student, lecture, np.indices((3, 5)).transpose(1, 2, 0), rows)
+    expect(student, fields([8, 4], None, (2, 2)), [3, 1], 11)
+    expect(student, fields([8, 4]), [3, 1], 13)
+    expect(student, fields([], [], (128,), dtype="u32"), [], 0)
+    expect(student, fields([]), [], 0)
+    expect(student, small, [[5], [1], [2]], [9, 1, 4])
+    expect(student, fields([3], None, (8, 128)), [2], 2)
+    # A later tile of a higher rank than the shape before it puts ones in front, too.
+    expect(student, fields([8], None, (2,), (2, 2, 2)), [[5], [3], [7]], [9, 3, 11])
+    starred, merged = fields([2, 7, 8, 11, 10], None, ("*", "*", 2, "*", 3)), fields([112, 110], None, (2, 3))
+    expect(student, starred, [1, 6, 7, 10, 9], 12430)
+    expect(student, merged, [111, 109], 12430)
+    vector = fields([2048], None, (1024,), (128,), (2, 1), dtype="bf16")
+    for layout, shape in [
+        (fields([4, 7], [0, 1]), [7, 4]),
+        (lecture, [2, 3, 2, 2]),
+        (small, [1, 4, 2, 2]),
+        (vector, [2, 4, 128, 2, 1]),
+        (fields([5, 8, 4], None, (3, 2)), [5, 3, 2, 3, 2]),
+        (starred, [56, 37, 2, 3]),
+    ]:
+        check.equal(student(shape_of, layout), shape, f"the physical shape of {layout}")

@@ -77,25 +77,16 @@ def up(size: int, unit: int) -> int:
 
 
 @number("3.1")
-@weight(3)
+@weight(2)
 @hint("Round up what the tile covers, in physical order; then data over everything. Handout, part 3, rounding up.")
 @given(
     dims=st.tuples(*[st.integers(1, 5000)] * 3),
     order=st.permutations(range(3)),
     tile=st.sampled_from([(8, 128), (16, 128), (2, 2), (128,), (7, 5), (4, 4, 4), (1, 128)]),
-    examples=40,
+    examples=25,
 )
 def test_dimensions_are_rounded_up(student, dims, order, tile):
     """padded dimensions and efficiency with one tile"""
-    table = [
-        ("f32", [1024, 128], (8, 128), [1024, 128], 1.0),
-        ("f32", [1024, 64], (8, 128), [1024, 128], 0.5),
-        ("bf16", [4, 1024], (16, 128), [16, 1024], 0.25),
-        ("f32", [1, 4096], (8, 128), [8, 4096], 0.125),
-        ("bf16", [24, 100], (16, 128), [32, 128], 2400 / 4096),
-    ]
-    for dtype, shape, known, padded, share in table:
-        expect(student, fields(dtype, shape, [1, 0], known), padded_dims=padded, efficiency=share)
     physical = [dims[dim] for dim in reversed(order)]
     units = [1] * (3 - len(tile)) + list(tile)
     padded = [up(size, unit) for size, unit in zip(physical, units, strict=True)]
@@ -103,27 +94,12 @@ def test_dimensions_are_rounded_up(student, dims, order, tile):
     expect(student, fields("f32", dims, order, tile), padded_dims=padded, efficiency=share)
 
 
-LOGS = [
-    (fields("f32", [16, 64], [1, 0], (8, 128)), 8_192),
-    (fields("f32", [64, 32], [0, 1], (8, 128)), 16_384),
-    (fields("f32", [16], [0], (128,)), 512),
-    (fields("f32", [], [], (128,)), 512),
-    (fields("bf16", [2048, 1, 2048, 128], [0, 1, 3, 2], (4, 128), (2, 1)), 4 * GIB),
-    (fields("bf16", [2048, 1, 2048, 128], [0, 1, 3, 2]), GIB),
-    (fields("s32", [8388608, 8, 4], [2, 1, 0], (8, 128)), 32 * GIB),
-    (fields("s32", [8388608, 8, 4], [2, 1, 0]), GIB),
-    (fields("s4", [9216, 6144], [1, 0], (64, 128), (8, 1), element_bits=4), 28_311_552),
-]
-
-
 @number("3.2")
-@weight(3)
+@weight(2)
 @hint("Slots times bits, rounded up to bytes; nothing is cut off at 32 bits. Handout, part 3, bytes.")
-@given(layout=generators.one_tile(dtypes=[*generators.WHOLE, *generators.BELOW_A_BYTE], zeros=True), examples=40)
+@given(layout=generators.one_tile(dtypes=[*generators.WHOLE, *generators.BELOW_A_BYTE], zeros=True), examples=30)
 def test_bytes(student, layout):
-    """padded bytes, of arrays that TPU programs have shown and of small ones"""
-    for logged, size in LOGS:
-        expect(student, logged, padded_bytes=size)
+    """slots and bytes with one tile, of every type, with and without E"""
     known = judge.layout_of(layout)
     slots = len(judge.memory(known))
     expect(student, layout, padded_elements=slots, padded_bytes=judge.bytes_of(slots, known))
@@ -139,18 +115,17 @@ def test_bytes(student, layout):
     columns=st.integers(1, 900),
     order=st.sampled_from([[0, 1], [1, 0]]),
     tail=st.integers(1, 5000),
-    examples=40,
+    examples=25,
 )
 def test_every_tile_pads(student, rows, columns, order, tail):
     """sub-tiles, merged dimensions and the tail alignment count, too"""
-    nested = fields("bf16", [24, 100], [1, 0], (8, 128), (2, 1))
-    expect(student, nested, padded_dims=[24, 128], padded_bytes=6144, efficiency=2400 / 3072)
-    expect(student, fields("bf16", [4, 8], [1, 0], (2, 4), (3, 1)), padded_dims=[4, 8], padded_elements=48)
-    starred = fields("f32", [2, 7, 8, 11, 10], [4, 3, 2, 1, 0], ("*", "*", 2, "*", 3))
-    expect(student, starred, padded_dims=[112, 111], padded_elements=12432)
     major, minor = [[rows, columns][dim] for dim in reversed(order)]
     slots = up(major, 8) // 8 * (up(minor, 128) // 128) * 9 * 130  # 8 rows of 128 in sub-tiles of 3 by 65
-    expect(student, fields("f32", [rows, columns], order, (8, 128), (3, 65)), padded_elements=slots)
+    nested = fields("f32", [rows, columns], order, (8, 128), (3, 65))
+    padded = [up(major, 8), up(minor, 128)]
+    registers = up(4 * slots, 4096) // 4096  # and not one for each tile: they have 1170 slots
+    share = rows * columns / slots
+    expect(student, nested, padded_dims=padded, padded_elements=slots, efficiency=share, vregs=registers)
     aligned = fields("f32", [rows, columns], order, (8, 128), (3, 65), tail_alignment=tail)
     expect(student, aligned, padded_elements=up(slots, tail), padded_bytes=4 * up(slots, tail))
 
@@ -164,6 +139,8 @@ def test_registers_traffic_and_mxu(student, rng):
     expect(student, fields("f32", [n, 1, 1], [2, 1, 0], (8, 128)), vregs=n)
     expect(student, fields("f32", [16], [0], (128,)), vregs=1)
     expect(student, fields("bf16", [rows, 128], [1, 0], (16, 128)), vregs=up(rows, 16) // 16)
+    expect(student, fields("f32", [rows, 128], [1, 0], (16, 128)), vregs=up(rows, 16) // 8)
+    expect(student, fields("bf16", [rows, 128], [1, 0], (8, 128), (2, 1)), vregs=up(up(rows, 8), 16) // 16)
     one = fields("f32", [16, 64], [1, 0], (8, 128))
     check.equal(student(accessed, [one], [one]), 16_384, "bytes of an elementwise operation on f32[16,64]")
     more = fields("bf16", [rows, 128], [1, 0], (16, 128))
@@ -187,3 +164,42 @@ def test_sizes_of_huge_arrays_are_exact(student, rng):
     wide = fields("s4", [n, n], [0, 1], (8, 128), element_bits=4)
     expect(student, wide, padded_dims=[up(n, 8), up(n, 128)], padded_bytes=up(n, 8) * up(n, 128) // 2)
     expect(student, fields("f32", [0, n], [1, 0], (8, 128)), padded_elements=0, efficiency=1.0, vregs=0)
+
+
+LOGS = [
+    (fields("f32", [16, 64], [1, 0], (8, 128)), 8_192),
+    (fields("f32", [64, 32], [0, 1], (8, 128)), 16_384),
+    (fields("f32", [16], [0], (128,)), 512),
+    (fields("f32", [], [], (128,)), 512),
+    (fields("bf16", [2048, 1, 2048, 128], [0, 1, 3, 2], (4, 128), (2, 1)), 4 * GIB),
+    (fields("bf16", [2048, 1, 2048, 128], [0, 1, 3, 2]), GIB),
+    (fields("s32", [8388608, 8, 4], [2, 1, 0], (8, 128)), 32 * GIB),
+    (fields("s32", [8388608, 8, 4], [2, 1, 0]), GIB),
+    (fields("s4", [9216, 6144], [1, 0], (64, 128), (8, 1), element_bits=4), 28_311_552),
+]
+
+TABLE = [
+    (fields("f32", [1024, 128], [1, 0], (8, 128)), [1024, 128], 1.0),
+    (fields("f32", [1024, 64], [1, 0], (8, 128)), [1024, 128], 0.5),
+    (fields("bf16", [4, 1024], [1, 0], (16, 128)), [16, 1024], 0.25),
+    (fields("f32", [1, 4096], [1, 0], (8, 128)), [8, 4096], 0.125),
+    (fields("bf16", [24, 100], [1, 0], (16, 128)), [32, 128], 2400 / 4096),
+    (fields("bf16", [24, 100], [1, 0], (8, 128), (2, 1)), [24, 128], 2400 / 3072),
+    (fields("bf16", [4, 8], [1, 0], (2, 4), (3, 1)), [4, 8], 32 / 48),
+    (fields("f32", [2, 7, 8, 11, 10], [4, 3, 2, 1, 0], ("*", "*", 2, "*", 3)), [112, 111], 12320 / 12432),
+    (fields("f32", [3, 1, 4], [2, 1, 0], (2, 2)), [3, 2, 4], 12 / 24),
+    (fields("f32", [3, 1, 4], [2, 0, 1], (2, 2)), [1, 4, 4], 12 / 16),
+]
+
+
+@number("3.8")
+@weight(2)
+@hint("Dimensions by the first tile, slots by all of them, bytes by the width of a slot. Handout, part 3.")
+def test_sizes_of_known_arrays(student):
+    """the handout's table, arrays that TPU programs have shown, and half a byte at the end"""
+    for layout, padded, share in TABLE:
+        expect(student, layout, padded_dims=padded, efficiency=share)
+    for logged, size in LOGS:
+        expect(student, logged, padded_bytes=size)
+    expect(student, fields("s4", [5], [0], element_bits=4), padded_elements=5, padded_bytes=3, vregs=1)
+    expect(student, fields("s4", [5], [0]), padded_elements=5, padded_bytes=5)

@@ -14,6 +14,7 @@ Slots are counted in elements, not bytes. Nothing here ever allocates the array.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -134,6 +135,7 @@ def levels(layout: ArrayLayout) -> list[Level]:
     ### END SOLUTION
 
 
+@functools.lru_cache(maxsize=1024)
 def physical_shape(layout: ArrayLayout) -> tuple[int, ...]:
     """The shape in which the slots are counted row by row, after all tiles; it includes the padding.
 

@@ -17,6 +17,7 @@ from .dtypes import ELEMENT_TYPES
 from .layout import STAR, ArrayLayout, Tile, TupleLayout
 from .scanner import Scanner
 
+MAX_NESTING = 100  # tuples in tuples, the outermost one counted; deeper ones are refused
 _ANNOTATED = 5  # XLA writes /*index=5*/ before the sixth element of a tuple, and so on
 
 
@@ -35,13 +36,15 @@ def parse(text: str) -> ArrayLayout | TupleLayout:
     | `suffix`       | a letter that is unknown, repeated, out of order| the letter                     |
     | `value`        | L below 1; E or S below 0                       | where the number starts        |
     | `syntax`       | anything else, text after the end included      | the first character that does not fit |
+    | `syntax`       | more than `MAX_NESTING` tuples in each other    | the `(` of the first too many  |
 
-    Of several faults the one that reading from left to right meets first is reported; the length of
-    minor-to-major is compared at its end, after its entries.
+    Of several faults the one that reading from left to right meets first is reported. The length of
+    minor-to-major is compared when the `:` or `}` after it is read, and a `*` is known to be the last
+    entry when the `)` after it is read; where anything else stands, or nothing, that is the fault.
     """
     ### BEGIN SOLUTION a4.1: read one shape, then nothing may be left
     scanner = Scanner(text)
-    shape = _shape(scanner)
+    shape = _shape(scanner, MAX_NESTING)
     if not scanner.at_end:
         scanner.fail("syntax", "the text goes on after the end of the shape")
     return shape
@@ -75,14 +78,18 @@ def _list(items: tuple[int | str, ...]) -> str:
     return ",".join(str(item) for item in items)
 
 
-def _shape(scanner: Scanner) -> ArrayLayout | TupleLayout:
+def _shape(scanner: Scanner, nesting: int) -> ArrayLayout | TupleLayout:
+    """An array, or a tuple in which there may be so many tuples, itself included."""
+    start = scanner.position
     if not scanner.take("("):
         return _array(scanner)
+    if nesting == 0:
+        scanner.fail("syntax", f"tuples may be nested {MAX_NESTING} deep", start)
     elements: list[ArrayLayout | TupleLayout] = []
     if scanner.peek() != ")":
-        elements.append(_shape(scanner))
+        elements.append(_shape(scanner, nesting - 1))
         while scanner.take(","):
-            elements.append(_shape(scanner))
+            elements.append(_shape(scanner, nesting - 1))
     scanner.expect(")")
     return TupleLayout(tuple(elements))
 
@@ -99,6 +106,8 @@ def _array(scanner: Scanner) -> ArrayLayout:
     if not scanner.take("{"):
         return ArrayLayout.row_major(dtype, dims)
     minor_to_major = _permutation(scanner, len(dims))
+    if scanner.peek() not in (":", "}"):
+        scanner.fail("syntax", "',', ':' or '}' must stand here")
     if len(minor_to_major) != len(dims):
         counts = f"{len(minor_to_major)} entries in minor-to-major for {len(dims)} dimensions"
         scanner.fail("rank", counts, brace)
@@ -147,8 +156,10 @@ def _suffixes(scanner: Scanner) -> tuple[tuple[Tile, ...], dict[str, int]]:
     tiles: list[Tile] = []
     values: dict[str, int] = {}
     allowed = "TLES"
-    while scanner.peek() not in ("}", ""):
+    while scanner.peek() != "}" or allowed == "TLES":
         letter = scanner.peek()
+        if not letter.isalpha():
+            scanner.fail("syntax", "a suffix must stand here, or '}' after one")
         if letter not in allowed:
             what = f"one of {', '.join(allowed)}" if allowed else "}"
             scanner.fail("suffix", f"{letter!r} is given, but here may stand {what}")
@@ -175,7 +186,7 @@ def _tile(scanner: Scanner) -> Tile:
         entries.append(STAR if scanner.take(STAR) else _number(scanner, "tile", least=1))
         if not scanner.take(","):
             break
-    if entries[-1] == STAR:
+    if entries[-1] == STAR and scanner.peek() == ")":
         scanner.fail("tile", f"the last dimension has no more minor one that {STAR!r} could merge it into", start)
     scanner.expect(")")
     return tuple(entries)

@@ -63,11 +63,17 @@ def graph(data):
 
 
 def array(codes, fields):
-    """An array of the layout's dtype and shape whose elements have these bits, one code for each."""
+    """An array of the layout's dtype and shape whose elements have these bits, one code for each.
+
+    Above a negative s2 or s4, all bits of the byte are set: NumPy's arithmetic leaves them so.
+    """
     import numpy as np
 
     here = layout(fields)
-    return np.frombuffer(codes.tobytes(), here.type.numpy).reshape(here.dims)
+    if here.dtype in ("s2", "s4"):
+        sign = np.uint8(1 << (here.type.bits - 1))
+        codes = np.where(codes & sign, codes | ~(2 * sign - np.uint8(1)), codes)
+    return np.frombuffer(bytearray(codes.tobytes()), here.type.numpy).reshape(here.dims)
 
 
 def codes(values):

@@ -6,6 +6,7 @@ Everything is drawn with hypothesis from the run's seed and comes out as plain f
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,12 @@ WHOLE = ["f32", "bf16", "s8", "f8e5m2", "u16", "f64", "c64", "s64", "f8e4m3fn", 
 BELOW_A_BYTE = {"s4": 4, "u4": 4, "f4e2m1fn": 4, "s2": 2, "u2": 2}
 BITS = {"f32": 32, "bf16": 16, "s8": 8, "f8e5m2": 8, "u16": 16, "f64": 64, "c64": 64, "s64": 64}
 BITS |= {"f8e4m3fn": 8, "c128": 128, "pred": 8, "u8": 8, "s32": 32, "u32": 32, "f16": 16, **BELOW_A_BYTE}
+
+
+# Strategies take longer to make than to draw from, so each is made once.
+between = functools.cache(st.integers)
+orders = functools.cache(lambda rank: st.permutations(range(rank)))
+one_of = functools.cache(lambda *values: st.sampled_from(values))
 
 
 @st.composite
@@ -32,35 +39,38 @@ def layouts(
     suffixes: bool = False,
 ) -> dict[str, Any]:
     """A layout of a small array, with at most this many tiles."""
-    rank = draw(st.integers(least_rank, most_rank))
-    dims = [draw(st.integers(0 if zeros else 1, side)) for _ in range(rank)]
-    made = [draw(tile(stars, rank)) for _ in range(draw(st.integers(0, tiles)))]
-    dtype = draw(st.sampled_from(dtypes or ["f32", "bf16", "s8"]))
-    fields = {"dtype": dtype, "dims": dims, "minor_to_major": draw(st.permutations(range(rank))), "tiles": made}
-    if dtype in BELOW_A_BYTE and draw(st.booleans()):
+    rank = draw(between(least_rank, most_rank))
+    dims = [draw(between(0 if zeros else 1, side)) for _ in range(rank)]
+    made = [draw(small_tile(stars, rank)) for _ in range(draw(between(0, tiles)))]
+    dtype = draw(one_of(*(dtypes or ["f32", "bf16", "s8"])))
+    fields = {"dtype": dtype, "dims": dims, "minor_to_major": draw(orders(rank)), "tiles": made}
+    if dtype in BELOW_A_BYTE and draw(one_of(False, True)):
         fields["element_bits"] = BELOW_A_BYTE[dtype]
     if suffixes:
-        fields["tail_alignment"] = draw(st.sampled_from([1, 1, 2, 3, 7, 16]))
-        fields["memory_space"] = draw(st.sampled_from([0, 0, 1, 2, 5]))
+        fields["tail_alignment"] = draw(one_of(1, 1, 2, 3, 7, 16))
+        fields["memory_space"] = draw(one_of(0, 0, 1, 2, 5))
     return fields
 
 
 @st.composite
 def tile(draw: Any, stars: bool = True, rank: int = 4) -> list[Any]:
     """A tile of a few small dimensions, sometimes one more than the array has, sometimes with stars."""
-    entries: list[Any] = [draw(st.integers(1, 4)) for _ in range(draw(st.integers(1, min(3, rank + 1))))]
-    if stars and draw(st.integers(0, 3)) == 0:
+    entries: list[Any] = [draw(between(1, 4)) for _ in range(draw(between(1, min(3, rank + 1))))]
+    if stars and draw(between(0, 3)) == 0:
         for place in range(len(entries) - 1):
-            if draw(st.booleans()):
+            if draw(one_of(False, True)):
                 entries[place] = "*"
     return entries
+
+
+small_tile = functools.cache(tile)
 
 
 @st.composite
 def one_tile(draw: Any, **keywords: Any) -> dict[str, Any]:
     """A layout with exactly one tile, without stars."""
     fields = draw(layouts(tiles=0, **keywords))
-    fields["tiles"] = [draw(tile(False, len(fields["dims"])))]
+    fields["tiles"] = [draw(small_tile(False, len(fields["dims"])))]
     return fields
 
 
@@ -68,37 +78,37 @@ def one_tile(draw: Any, **keywords: Any) -> dict[str, Any]:
 def reshaped(draw: Any, dims: list[int]) -> list[int]:
     """Other dims for as many elements: neighbours multiplied, sizes split, ones put in."""
     out = list(dims)
-    for _ in range(draw(st.integers(0, 3))):
-        change = draw(st.sampled_from(["merge", "split", "one"]))
+    for _ in range(draw(between(0, 3))):
+        change = draw(one_of("merge", "split", "one"))
         if change == "merge" and len(out) > 1:
-            at = draw(st.integers(0, len(out) - 2))
+            at = draw(between(0, len(out) - 2))
             out[at : at + 2] = [out[at] * out[at + 1]]
         elif change == "split" and out:
-            at = draw(st.integers(0, len(out) - 1))
+            at = draw(between(0, len(out) - 1))
             divisors = [d for d in range(1, out[at] + 1) if out[at] % d == 0]
             if divisors:
-                divisor = draw(st.sampled_from(divisors))
+                divisor = draw(one_of(*divisors))
                 out[at : at + 1] = [divisor, out[at] // divisor]
         elif change == "one" and len(out) < 5:
-            out.insert(draw(st.integers(0, len(out))), 1)
+            out.insert(draw(between(0, len(out))), 1)
     return out
 
 
 @st.composite
 def moves(draw: Any, *, tiles: int = 1, stars: bool = False) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
     """A reshape or transpose, with layouts of its operand and result; often, but not always, a bitcast."""
-    dims = [draw(st.sampled_from([1, 2, 2, 3, 4, 6])) for _ in range(draw(st.integers(1, 3)))]
+    dims = [draw(one_of(1, 2, 2, 3, 4, 6)) for _ in range(draw(between(1, 3)))]
     rank = len(dims)
-    given = [draw(tile(stars, rank)) for _ in range(draw(st.integers(0, tiles)))]
-    a = {"dtype": "f32", "dims": dims, "minor_to_major": draw(st.permutations(range(rank))), "tiles": given}
-    kept = draw(st.booleans())
-    other = given if kept else [draw(tile(stars, rank)) for _ in range(draw(st.integers(0, tiles)))]
-    if draw(st.booleans()):
-        permutation = draw(st.permutations(range(rank)))
+    given = [draw(small_tile(stars, rank)) for _ in range(draw(between(0, tiles)))]
+    a = {"dtype": "f32", "dims": dims, "minor_to_major": draw(orders(rank)), "tiles": given}
+    kept = draw(one_of(False, True))
+    other = given if kept else [draw(small_tile(stars, rank)) for _ in range(draw(between(0, tiles)))]
+    if draw(one_of(False, True)):
+        permutation = draw(orders(rank))
         result = [dims[dim] for dim in permutation]
         order = [permutation.index(dim) for dim in a["minor_to_major"]]
-        if not draw(st.booleans()):
-            order = draw(st.permutations(range(rank)))
+        if not draw(one_of(False, True)):
+            order = draw(orders(rank))
         return (
             ["transpose", permutation],
             a,
@@ -106,21 +116,19 @@ def moves(draw: Any, *, tiles: int = 1, stars: bool = False) -> tuple[list[Any],
         )
     result = draw(reshaped(dims))
     order = list(reversed(range(len(result))))
-    if draw(st.booleans()):
-        order = draw(st.permutations(order))
-    if draw(st.booleans()):
+    if draw(one_of(False, True)):
+        order = draw(orders(len(result)))
+    if draw(one_of(False, True)):
         a["minor_to_major"] = list(reversed(range(rank)))
     return ["reshape", result], a, {"dtype": "f32", "dims": result, "minor_to_major": order, "tiles": other}
 
 
 @st.composite
-def relayouts(draw: Any, *, nested: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
+def relayouts(draw: Any, *, nested: bool = False, longest: int = 4096) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two layouts of one array of a few registers."""
-    rank = draw(st.integers(1, 3))
-    dims = {1: [st.integers(1, 4096)], 2: [st.integers(1, 32), st.integers(1, 130)]}.get(
-        rank, [st.integers(1, 4), st.integers(1, 10), st.integers(1, 100)]
-    )
-    sizes = [draw(size) for size in dims]
+    rank = draw(between(1, 3))
+    most = {1: [longest], 2: [32, 130], 3: [4, 10, 100]}[rank]
+    sizes = [draw(between(1, size)) for size in most]
     if rank > 1 and draw(st.booleans()):
         sizes[-1] = draw(st.sampled_from([64, 100 if rank == 3 else 128]))
     tiles: list[list[Any]] = [[], [[8, 128]], [[4, 128]], [[1, 128]], [[2, 64]], [[128]], [[16, 128]]]
@@ -128,9 +136,11 @@ def relayouts(draw: Any, *, nested: bool = False) -> tuple[dict[str, Any], dict[
         tiles += [[[8, 128], [2, 1]], [[8, 128], [4, 1]], [[16, 128], [2, 1]], [[1024], [128], [2, 1]]]
     dtype = draw(st.sampled_from(["f32", "bf16"]))
 
+    which = between(0, len(tiles) - 1)
+
     def one() -> dict[str, Any]:
-        order = draw(st.permutations(range(rank)))
-        return {"dtype": dtype, "dims": sizes, "minor_to_major": order, "tiles": draw(st.sampled_from(tiles))}
+        minor = draw(orders(rank))
+        return {"dtype": dtype, "dims": sizes, "minor_to_major": minor, "tiles": tiles[draw(which)]}
 
     return one(), one()
 
@@ -146,23 +156,23 @@ def graphs(draw: Any, *, least: int, most: int, tiles: list[list[Any]], dtype: s
         minor = [1, 0] if order % 2 == 0 else [0, 1]
         return {"dtype": dtype, "dims": shape, "minor_to_major": minor, "tiles": tiles[order // 2 % len(tiles)]}
 
-    for number in range(draw(st.integers(least, most))):
+    for number in range(draw(between(least, most))):
         name = f"n{number}"
         near = [node[0] for node in nodes[-5:]]
-        kind = draw(st.sampled_from(["input", "same", "turn", "pair", "pair", "pair"])) if near else "input"
+        kind = draw(one_of("input", "same", "turn", "pair", "pair", "pair")) if near else "input"
         operands: list[str] = []
         if kind == "input":
-            shape = [draw(st.sampled_from(sizes)), draw(st.sampled_from(sizes))]
+            shape = [draw(one_of(*sizes)), draw(one_of(*sizes))]
         else:
-            first = draw(st.sampled_from(near))
+            first = draw(one_of(*near))
             shape = dims[first]
             mates = [other for other in near if dims[other] == shape]
-            operands = [first, draw(st.sampled_from(mates))] if kind == "pair" else [first]
+            operands = [first, draw(one_of(*mates))] if kind == "pair" else [first]
             shape = shape[::-1] if kind == "turn" else shape
         choices = []
-        for _ in range(1 if kind == "input" else draw(st.integers(1, 4))):
-            wanted = [layout(dims[operand], draw(st.integers(0, 2 * len(tiles) - 1))) for operand in operands]
-            choices.append([wanted, layout(shape, draw(st.integers(0, 2 * len(tiles) - 1)))])
+        for _ in range(1 if kind == "input" else draw(between(1, 4))):
+            wanted = [layout(dims[operand], draw(between(0, 2 * len(tiles) - 1))) for operand in operands]
+            choices.append([wanted, layout(shape, draw(between(0, 2 * len(tiles) - 1)))])
         dims[name] = shape
         nodes.append([name, operands, choices])
     return nodes
@@ -177,11 +187,3 @@ def codes(rng: np.random.Generator, fields: dict[str, Any]) -> np.ndarray:
     most = 2 if fields["dtype"] == "pred" else 1 << bits
     kind = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[max(8, bits)]
     return rng.integers(0, most - 1, size=count, dtype=kind, endpoint=True)
-
-
-def as_integers(codes: np.ndarray, bits: int) -> list[int]:
-    """The codes as Python's integers, one for each element."""
-    values = [int(code) for code in codes]
-    return (
-        values if bits <= 64 else [low + (high << 64) for low, high in zip(values[::2], values[1::2], strict=True)]
-    )

@@ -14,6 +14,7 @@ Slots are counted in elements, not bytes. Nothing here ever allocates the array.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -88,6 +89,7 @@ def levels(layout: ArrayLayout) -> list[Level]:
     raise NotImplementedError("a4.2: ones in front, a group for each number of the tile")
 
 
+@functools.lru_cache(maxsize=1024)
 def physical_shape(layout: ArrayLayout) -> tuple[int, ...]:
     """The shape in which the slots are counted row by row, after all tiles; it includes the padding.
 

@@ -56,7 +56,8 @@ class OutOfBoundsError(IndexError):
 class MismatchError(ValueError):
     """An array, or bytes, that do not fit the layout.
 
-    `wanted` and `given`: texts such as `"512 bytes"`.
+    `wanted` and `given`: for bytes, texts such as `"512 bytes"`; for an array, any text that says its
+    dtype and shape.
     """
 
     def __init__(self, wanted: str, given: str) -> None:

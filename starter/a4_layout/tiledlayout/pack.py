@@ -24,10 +24,10 @@ _BITS = {8: "<u1", 16: "<u2", 32: "<u4", 64: "<u8", 128: "<c16"}
 def pack(array: np.ndarray, layout: ArrayLayout, fill: int = 0) -> bytes:
     """The array's bytes in this layout, padding included: `padded_bytes(layout)` of them.
 
-    `array`: dtype and shape of the layout. `fill`: a byte, 0 to 255. Memory is as if it had been
-    filled with this byte before the elements were written, so it is seen in the padding: in slots
+    `array`: dtype and shape of the layout; it stays as it is. `fill`: a byte, 0 to 255. Memory is as if
+    it had been filled with this byte before the elements were written, so it is seen in the padding: in slots
     without an element and, below a byte, in the bits that no slot takes.
-    A slot of a byte that holds an element of 2 or 4 bits has zeros above them.
+    A slot of a byte that holds an element of 2 or 4 bits has zeros above them, whatever NumPy has there.
     Raises `MismatchError` for an array of another dtype or shape, and `LayoutError` (rule
     `"value"`) for slots that are neither as wide as the element nor, below a byte, a byte.
     """

@@ -17,6 +17,7 @@ from .dtypes import ELEMENT_TYPES
 from .layout import STAR, ArrayLayout, Tile, TupleLayout
 from .scanner import Scanner
 
+MAX_NESTING = 100  # tuples in tuples, the outermost one counted; deeper ones are refused
 _ANNOTATED = 5  # XLA writes /*index=5*/ before the sixth element of a tuple, and so on
 
 
@@ -35,9 +36,11 @@ def parse(text: str) -> ArrayLayout | TupleLayout:
     | `suffix`       | a letter that is unknown, repeated, out of order| the letter                     |
     | `value`        | L below 1; E or S below 0                       | where the number starts        |
     | `syntax`       | anything else, text after the end included      | the first character that does not fit |
+    | `syntax`       | more than `MAX_NESTING` tuples in each other    | the `(` of the first too many  |
 
-    Of several faults the one that reading from left to right meets first is reported; the length of
-    minor-to-major is compared at its end, after its entries.
+    Of several faults the one that reading from left to right meets first is reported. The length of
+    minor-to-major is compared when the `:` or `}` after it is read, and a `*` is known to be the last
+    entry when the `)` after it is read; where anything else stands, or nothing, that is the fault.
     """
     # about 5 lines
     raise NotImplementedError("a4.1: read one shape, then nothing may be left")
@@ -54,4 +57,4 @@ def to_string(layout: ArrayLayout | TupleLayout) -> str:
     raise NotImplementedError("a4.1: dimensions, minor-to-major, suffixes; a tuple's elements one by one")
 
 
-# a4.1: a function for each line of the grammar (about 94 lines)
+# a4.1: a function for each line of the grammar (about 102 lines)

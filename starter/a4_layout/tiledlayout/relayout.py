@@ -38,8 +38,8 @@ def is_bitcast(op: Reshape | Transpose, a: ArrayLayout, b: ArrayLayout) -> Bitca
 
     They do if the result has as many bytes, slots of the same width, the same memory space, and every
     element of the result lies where that element of the operand lies. What the padding holds does
-    not matter. An array without elements needs the same number of bytes only. `reason` says why
-    or why not. Raises `OperationError` if `op` cannot make an array of `b`'s type and dims of
+    not matter. Without elements, the number of bytes, the width and the memory space still count.
+    `reason` says why or why not. Raises `OperationError` if `op` cannot make an array of `b`'s type and dims of
     one of `a`'s, whatever the layouts: another element type, number of elements or rank,
     a permutation that is none.
     """
@@ -54,7 +54,8 @@ def relayout_cost(a: ArrayLayout, b: ArrayLayout) -> Cost:
     Nothing if it is a bitcast. Else all bytes of `a` are read and all bytes of `b` are written,
     padding included, and a register of the result is *shuffled* unless all its elements come from one
     register of the operand and stood at the same places in it. (Cut both buffers into pieces of
-    4096 bytes: these are the registers. A register without elements is not shuffled.)
+    4096 bytes: these are the registers. A register without elements is not shuffled.) Slots have
+    the same width in both; the memory space may be another one.
     Raises `OperationError` for another type or other dims.
     """
     _check_operation(Reshape(a.dims), a, b)
@@ -95,8 +96,9 @@ def op_cost(op: Operation, layout: ArrayLayout) -> str:
     - `Reduce` and `Broadcast`: the axes;
     - `Transpose`: the dimensions i with `permutation[i] != i`;
     - `Reshape` (of row-major layouts): of the dimensions, counted from the last one, all from the
-      first that is not the same before and after. So it is free if the last two stay, cheap
-      if only the last one does, and dear if that changes.
+      first that is not the same before and after; one that is there on one side only is not the same.
+      So it is free if the last two stay, cheap if only the last one does (from [4] to [1, 4], say),
+      and dear if that changes.
 
     An operation that touches nothing is free, a reshape to the same dims included.
     """

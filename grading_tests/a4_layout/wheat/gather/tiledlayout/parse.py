@@ -8,6 +8,7 @@ from .dtypes import ELEMENT_TYPES
 from .errors import ParseError
 from .layout import ArrayLayout, TupleLayout
 
+MAX_NESTING = 100
 _TOKEN = re.compile(r"(?:\s|/\*.*?\*/)*(?:(?P<number>-?\d+)|(?P<name>[A-Za-z]\w*?(?=\W|$)|[TLES](?=\())|(?P<mark>\S))", re.S)
 
 
@@ -56,14 +57,16 @@ class _Reader:
                 return items
             self.need(",")
 
-    def shape(self):
+    def shape(self, depth=0):
+        if self.next[1] == "(" and depth == MAX_NESTING:
+            self.fail("syntax", self.next[2], "too deep")
         if not self.accept("("):
             return self.array()
         elements = []
         if self.accept(")"):
             return TupleLayout(())
         while True:
-            elements.append(self.shape())
+            elements.append(self.shape(depth + 1))
             if self.accept(")"):
                 return TupleLayout(tuple(elements))
             self.need(",")
@@ -102,14 +105,18 @@ class _Reader:
                 self.at += 1
                 if not self.accept(","):
                     break
+        if self.next[1] not in (":", "}"):
+            self.fail("syntax", self.next[2])
         if len(seen) != len(dims):
             self.fail("rank", brace[2], f"{len(seen)} entries for {len(dims)} dimensions")
         found = {"T": (), "L": 1, "E": 0, "S": 0}
         if self.accept(":"):
             last = -1
-            while self.next[1] != "}" and self.next[0] != "end":
+            while self.next[1] != "}" or last < 0:
                 kind, letter, position = self.next
                 letter = letter[:1]
+                if not letter.isalpha():
+                    self.fail("syntax", position)
                 if letter not in "TLES" or "TLES".index(letter) <= last:
                     self.fail("suffix", position, f"{letter} cannot stand here")
                 last = "TLES".index(letter)
@@ -144,7 +151,7 @@ class _Reader:
                 self.at_least(1, "tile")(tile[-1], position)
                 if not self.accept(","):
                     break
-            if tile[-1] == "*":
+            if tile[-1] == "*" and self.next[1] == ")":
                 self.fail("tile", position, "a star at the end")
             self.need(")")
             tiles.append(tuple(tile))

@@ -1,14 +1,13 @@
 """Judges schedules that came back as data, on the given machine.
 
 Nothing here is taken on the student's word: lines are parsed by the given parser, bundles run on the given
-machine beside the program as it is written, cycles are counted there, and the bound is worked out here. The
-bound and the constraints are computed from pairs of operations, in quadratic time.
+machine beside the program as it is written, and cycles are counted there. What a schedule is compared with, the
+bounds, comes from `oracle.py`.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -20,7 +19,6 @@ from given_minitpu.registers import live_registers
 
 from autograder.kit import check
 
-NEVER = -(1 << 40)  # a distance that demands nothing
 MAX_LINE = 100  # characters
 
 
@@ -30,83 +28,6 @@ class ProgramData(msgspec.Struct, frozen=True):
     operations: list[str]
     outputs: list[str]
     starts: list[int]
-
-
-# ---------------------------------------------------------------- constraints and bounds
-
-
-def distances(program: Program, machine: MachineSpec) -> np.ndarray:
-    """The least distance from each operation to each later one that a rule of the machine demands directly."""
-    code = program.operations
-    least = np.full((len(code), len(code)), NEVER, np.int64)
-
-    def demand(before: int, after: int, distance: int) -> None:
-        least[before, after] = max(least[before, after], distance)
-
-    touching: dict[Place, list[tuple[int, bool]]] = defaultdict(list)
-    sent: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    popped: dict[str, list[int]] = defaultdict(list)
-    for index, one in enumerate(code):
-        for is_write, places in ((False, reads(one, machine)), (True, writes(one, machine))):
-            for place in places:
-                touching[place].append((index, is_write))
-        sent[one.dest] += [(index, number) for number in range(one.results)]
-        if one.opcode in ("vpop.mrf", "vpop.trf"):
-            popped[one.sources[0]].append(index)
-    for users in touching.values():
-        for position, (after, writes_it) in enumerate(users):
-            for before, wrote_it in users[:position]:
-                if before != after and (writes_it or wrote_it):
-                    late = machine.latency(code[after]) - 1 if writes_it else 0
-                    demand(before, after, (machine.latency(code[before]) if wrote_it else 0) - late)
-                    if code[before].opcode == code[after].opcode == "vmatpush":
-                        demand(before, after, machine.every(code[before]))
-    for queue, pops in popped.items():
-        for (source, number), pop in zip(sent[queue], pops, strict=True):
-            demand(source, pop, machine.arrival(code[source], number))
-        for before, after in pairwise(pops):
-            demand(before, after, machine.every(code[before]))
-    for senders in sent.values():
-        for (before, _), (after, _) in pairwise(senders):
-            if before != after:
-                demand(before, after, 1)
-    return least
-
-
-def implied(least: np.ndarray) -> np.ndarray:
-    """The least distances that follow from direct ones, over any number of steps."""
-    longest = least.copy()
-    for after in range(len(longest)):
-        for middle in np.flatnonzero(longest[:after, after] > NEVER):
-            through = longest[:, middle] + longest[middle, after]
-            better = (longest[:, middle] > NEVER) & (through > longest[:, after])
-            longest[better, after] = through[better]
-    return longest
-
-
-class Bound:
-    """What no schedule can be shorter than: critical path, work of each slot, packing, and W, the best of them."""
-
-    def __init__(self, program: Program, machine: MachineSpec) -> None:
-        least = distances(program, machine)
-        count = len(program.operations)
-        heads = np.zeros(count, np.int64)
-        tails = np.array([machine.completion(operation) for operation in program.operations], np.int64)
-        for index in range(count):
-            heads[index] = (heads[:index] + least[:index, index]).max(initial=0)
-        for index in reversed(range(count)):
-            tails[index] = (tails[index + 1 :] + least[index, index + 1 :]).max(initial=tails[index])
-        slots = np.array([machine.slot(operation) for operation in program.operations])
-        self.critical_path = int((heads + tails).max(initial=0))
-        self.work = {str(slot): -(-int((slots == slot).sum()) // machine.slots[slot]) for slot in set(slots)}
-        self.packing = 0
-        for slot in self.work:
-            mine = slots == slot
-            for head in set(heads[mine].tolist()):
-                longest = np.sort(tails[mine & (heads >= head)])[::-1]  # the k-th cannot be issued before …
-                cycles = head + np.arange(len(longest)) // machine.slots[slot] + longest
-                self.packing = max(self.packing, int(cycles.max()))
-        self.cycles = max(self.critical_path, self.packing, *self.work.values())
 
 
 # ---------------------------------------------------------------- schedules
@@ -173,33 +94,71 @@ def _same(got: np.ndarray, wanted: np.ndarray) -> bool:
 
 
 def _differs(what: str, bundles: list[list[Operation]], program: Program, machine: MachineSpec) -> None:
-    """Fail, and say which operations stand too close to one another."""
-    reason = violation(bundles, program, machine) or "each operation alone seems to be in time"
+    """Fail, and say which operation takes another value than it should."""
+    reason = misread(bundles, program, machine) or "another value, though no operation alone is to blame"
     check.fail(
         f"{what} after the schedule", expected="what the program leaves there, one operation at a time", got=reason
     )
 
 
-def violation(bundles: list[list[Operation]], program: Program, machine: MachineSpec) -> str:
-    """The first two operations that are closer than they may be, in words; "" if there are none to be found."""
-    issued: dict[Operation, list[int]] = defaultdict(list)
+def misread(bundles: list[list[Operation]], program: Program, machine: MachineSpec) -> str:
+    """The first operation that reads what another one wrote than in the program, in words; else the first place
+    that is left by another; "" if there is none, or if registers were renamed.
+    """
+    queued: dict[Operation, list[int]] = defaultdict(list)
+    for number, operation in enumerate(program.operations):
+        queued[operation].append(number)
+    issued: dict[int, int] = {}  # the cycle of each operation of the program
     for cycle, bundle in enumerate(bundles):
         for operation in bundle:
-            issued[operation].append(cycle)
-    try:
-        cycles = np.array([issued[operation].pop(0) for operation in program.operations])
-    except IndexError:
-        return ""  # registers were renamed
-    early = cycles[np.newaxis, :] - cycles[:, np.newaxis] < distances(program, machine)
-    if not early.any():
-        return ""
-    before, after = min(np.argwhere(early).tolist(), key=lambda pair: cycles[pair[1]])
-    first, second = program.operations[before], program.operations[after]
-    distance = distances(program, machine)[before, after]
-    return (
-        f"`{second}` (bundle {cycles[after]}) must be at least {distance} cycles "
-        f"after `{first}` (bundle {cycles[before]})"
-    )
+            if not queued[operation]:
+                return ""
+            issued[queued[operation].pop(0)] = cycle
+    lands = {index: cycle + machine.latency(program.operations[index]) for index, cycle in issued.items()}
+    writers: dict[Place, list[int]] = defaultdict(list)
+    seen: dict[tuple[int, Place], int | None] = {}  # who wrote what an operation reads, in the program
+    for number, operation in enumerate(program.operations):
+        for place in _touched(operation, machine, "reads"):
+            seen[number, place] = writers[place][-1] if writers[place] else None
+        for place in _touched(operation, machine, "writes"):
+            writers[place].append(number)
+
+    def left(place: Place, cycle: float) -> int | None:
+        """Whose value stands in a place in a cycle of the schedule."""
+        there = [index for index in writers[place] if lands[index] <= cycle]
+        return max(there, key=lands.__getitem__, default=None)
+
+    def by(index: int | None) -> str:
+        if index is None:
+            return "what stood there at the start"
+        return f"that of `{program.operations[index]}` (bundle {issued[index]}, there from cycle {lands[index]})"
+
+    for (index, place), right in sorted(seen.items(), key=lambda read: issued[read[0][0]]):
+        got = left(place, issued[index])
+        if got != right:
+            reader = f"`{program.operations[index]}` (bundle {issued[index]})"
+            return f"{reader} takes for {_named(place)} {by(got)}; in the program it takes {by(right)}"
+    for place, indices in writers.items():
+        got = left(place, float("inf"))
+        if got != indices[-1]:
+            return f"the last value of {_named(place)} is {by(got)}; in the program it is {by(indices[-1])}"
+    return ""
+
+
+def _touched(operation: Operation, machine: MachineSpec, how: str) -> list[Place]:
+    """The places that it reads or writes, weights block by block."""
+    if how == "writes" and operation.opcode == "vmatpush":
+        return [f"{operation.sources[0]}, block {operation.index}"]
+    places = (reads if how == "reads" else writes)(operation, machine)
+    if operation.opcode == "vmatmul":
+        matrix = operation.sources[0]
+        places = [place for place in places if place != matrix]
+        places += [f"{matrix}, block {block}" for block in range(machine.blocks)]
+    return places
+
+
+def _named(place: Place) -> str:
+    return place if isinstance(place, str) else f"row {place}"
 
 
 def judged(lines: list[list[str]], program: Program, machine: MachineSpec, memory: np.ndarray) -> Run:

@@ -2,8 +2,9 @@
 
     python grading_tests/a3_machine/lecture_numbers.py
 
-Exits with an error if a figure is not obtained, or if the trace of the attention tile is not in the trace-event
-format.
+Prints, too, how far each named program's schedule is from its bound. Exits with an error if a figure is not
+obtained, if a schedule is further off than the target, if the trace of the attention tile is not in the
+trace-event format, or if `answers.json` is not what `generate_answers.py` writes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 SOLUTION = Path(__file__).resolve().parents[2] / "solutions" / "a3_machine"
+NOTHING = np.zeros((1, 32), np.float32)  # a memory for runs that are only counted
 KINDS = {"process_name", "thread_name", "process_labels", "process_sort_index", "thread_sort_index"}
 
 
@@ -24,6 +26,7 @@ def trace_problems(trace: dict[str, Any]) -> list[str]:
     """What is wrong with a trace, by the rules of the trace-event format for the events that it may hold."""
     problems = []
     spans: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    named: set[tuple[object, ...]] = set()
     open_at: dict[tuple[str, Any], float] = {}
     for number, event in enumerate(json.loads(json.dumps(trace))["traceEvents"]):
         where = f"event {number} ({event.get('name')})"
@@ -37,7 +40,10 @@ def trace_problems(trace: dict[str, Any]) -> list[str]:
             case "M":
                 if event["name"] not in KINDS or not isinstance(event.get("args", {}).get("name"), str):
                     problems.append(f"{where}: not metadata that viewers know")
+                named.add((event["name"], event["pid"], event["tid"] if event["name"] == "thread_name" else 0))
             case "X":
+                if not isinstance(event.get("dur"), int | float):
+                    problems.append(f"{where}: dur is not a time")
                 spans.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event.get("dur", -1)))
             case "b":
                 open_at[event["cat"], event["id"]] = event["ts"]
@@ -52,6 +58,8 @@ def trace_problems(trace: dict[str, Any]) -> list[str]:
     problems += [f"{key} never ends" for key in open_at]
     for row, times in spans.items():
         times.sort()
+        if ("process_name", row[0], 0) not in named or ("thread_name", *row) not in named:
+            problems.append(f"row {row}: no metadata names its process and its thread")
         if any(duration <= 0 for _, duration in times):
             problems.append(f"row {row}: a span without a duration")
         if any(start + duration > later for (start, duration), (later, _) in pairwise(times)):
@@ -68,7 +76,7 @@ def main() -> None:
     from minitpu.lowering import lower
     from minitpu.machine import run
     from minitpu.mxu import tile_utilisation
-    from minitpu.programs import program
+    from minitpu.programs import NAMES, TILES, program
     from minitpu.scheduler import lower_bounds, schedule
     from minitpu.systolic import SystolicArray
     from minitpu.tiles import Step
@@ -80,10 +88,10 @@ def main() -> None:
         if not holds:
             wrong.append(item)
 
-    cycles = {
+    counts = {
         (n, b): SystolicArray(np.ones((n, n))).stream(np.ones((b, n)))[1] for n, b in ((3, 3), (3, 1), (16, 64))
     }
-    row("K cycles of (N, B)", "8, 6, 95", cycles, list(cycles.values()) == [8, 6, 95])
+    row("K cycles of (N, B)", "8, 6, 95", counts, list(counts.values()) == [8, 6, 95])
     used = 100 * tile_utilisation(1024, 256)
     row("K MXU, 1,024 rows", "57.2 %", f"{used:.2f} %", abs(used - 57.2) < 0.05)
     errors: dict[tuple[str, int], float] = {}
@@ -137,9 +145,19 @@ def main() -> None:
         f"square root of a mean on v6e: {done.bundles} bundles, the last is number {path} (dump: 10 bundles of 24)"
     )
 
+    for name in NAMES:
+        for tiles in TILES:
+            llo = program(name, tiles)
+            cycles, bound = (
+                run(schedule(llo, TEACHING), TEACHING, NOTHING).cycles,
+                lower_bounds(llo, TEACHING).cycles,
+            )
+            far = f"{cycles} cycles, W = {bound}, {cycles / bound:.3f}"
+            row(f"{name}, {tiles} tiles", "at most 1.10 W", far, cycles <= 1.10 * bound)
+
     llo = program("attention", 1)
     bundles = schedule(llo, TEACHING)
-    made = trace.chrome_trace(bundles, TEACHING, run(bundles, TEACHING, np.zeros((1, 32), np.float32)))
+    made = trace.chrome_trace(bundles, TEACHING, run(bundles, TEACHING, NOTHING))
     problems = trace_problems(made)
     issued = sum(event["ph"] == "X" for event in made["traceEvents"])
     row(
@@ -148,6 +166,12 @@ def main() -> None:
         f"{issued} spans, {problems or 'valid'}",
         not problems and issued == len(llo.operations),
     )
+    import generate_answers
+
+    generate_answers.prepare()
+    stored = (generate_answers.HERE / "answers.json").read_text("utf-8")
+    same = generate_answers.pool() == stored
+    row("answers.json", "as generate_answers.py writes it", "the same" if same else "another", same)
     if wrong:
         sys.exit(f"not obtained: {', '.join(wrong)}")
 

@@ -80,6 +80,8 @@ def test_random_kernels_with_copies(student, rng):
             check.equal(
                 calls[at["copy-done", name]], generators.first_read(kernels, name), "calls before copy-done"
             )
+            after = next(what for what, _ in got[at["copy-done", name] :] if what != "copy-done")
+            check.equal(after, "call", f"what follows copy-done of {name}, but for others of its kind")
             taken = generators.taken(kernels, copies, starts)
             check.at_most(max(taken), vmem, "the most bytes of VMEM that are taken during a call")
             early = starts[name] == 0 or taken[starts[name] - 1] + size > vmem

@@ -86,7 +86,7 @@ def test_exp_is_one_product_and_one_power(student, rng):
 @hint("Rotate by half the sublanes, combine, rotate by a quarter, … Handout, part 4, sublanes.")
 def test_reductions_over_sublanes(student, rng):
     """column_sum and column_max: values in every sublane, log₂ rotations, as many operations to combine"""
-    for sublanes in (8, 4, 2):
+    for sublanes in (8, 4, 2, 1):
         machine = generators.vector_machine(rng, sublanes=sublanes)
         memory = generators.memory_for(rng, machine) - np.float32(3)
         for name, opcode in (("column_sum", "vadd"), ("column_max", "vmax")):
@@ -104,7 +104,8 @@ def test_reductions_over_sublanes(student, rng):
 @hint("Transpose once, combine what is popped, reduce the sublanes, broadcast. Handout, part 4, lanes.")
 def test_reductions_over_lanes(student, rng):
     """row_sum and row_max: values in every lane, one vxpose and one vbcast, no more than a chain of operations"""
-    for machine in (generators.vector_machine(rng), generators.vector_machine(rng, sublanes=4), V6E):
+    for sublanes, lanes in ((8, 32), (4, 32), (8, 8), (8, 128)):  # in 4, 8, 1 and 16 pieces
+        machine = generators.vector_machine(rng, sublanes, lanes)
         memory = generators.memory_for(rng, machine) - np.float32(3)
         for name, opcode in (("row_sum", "vadd"), ("row_max", "vmax")):
             steps = on(machine, Step(name, "z", ("x",)))
@@ -122,7 +123,7 @@ def test_reductions_over_lanes(student, rng):
 @hint("vpack before every push and before vmatmul; the weights are pushed once. Handout, part 4, matmul.")
 def test_products_of_tiles(student, rng):
     """matmul: values of bfloat16 operands, each block pushed once, one pop for each product"""
-    for machine in (generators.vector_machine(rng), generators.vector_machine(rng, 4, 16), V6E):
+    for machine in (generators.vector_machine(rng, 8, 8), generators.vector_machine(rng, 4, 16), V6E):
         memory = generators.memory_for(rng, machine)
         middle = [Step("matmul", "p", ("x",), W1), Step("matmul", "q", ("x",), W2), Step("add", "z", ("p", "q"))]
         for steps in (on(machine, Step("matmul", "z", ("x",), W1)), on(machine, *middle)):
@@ -154,13 +155,14 @@ def test_masked_select(student, rng):
 @hint("load and store move on by one tile of rows each time, weights do not. Handout, part 4, tiles.")
 def test_several_tiles(student, rng):
     """a kernel for several tiles: addresses move on, weights and constants are loaded once"""
-    machine, tiles = generators.vector_machine(rng), int(rng.integers(2, 6))
-    memory = generators.memory_for(rng, machine)
     middle = [Step("matmul", "p", ("x",), W1), Step("scale", "q", ("p",), 0.75), Step("mul", "z", ("q", "y"))]
-    steps = on(machine, *middle)
-    program = ask(student, steps, machine, tiles)
-    judge_values(program, steps, machine, memory, 1e-6, tiles)
-    counts = judge.opcodes(program)
-    check.equal(counts["vmatpush"], machine.blocks, "how many vmatpush")
-    check.at_most(counts["smov"], 1, "smov")
-    check.equal(len(program.starts), tiles, "how often start_tile was called")
+    for sublanes in (8, int(rng.choice([2, 4, 16]))):
+        machine, tiles = generators.vector_machine(rng, sublanes), int(rng.integers(2, 6))
+        memory = generators.memory_for(rng, machine)
+        steps = on(machine, *middle)
+        program = ask(student, steps, machine, tiles)
+        judge_values(program, steps, machine, memory, 1e-6, tiles)
+        counts = judge.opcodes(program)
+        check.equal(counts["vmatpush"], machine.blocks, "how many vmatpush")
+        check.at_most(counts["smov"], 1, "smov")
+        check.equal(len(program.starts), tiles, "how often start_tile was called")

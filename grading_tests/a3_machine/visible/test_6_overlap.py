@@ -123,6 +123,9 @@ def judge_commands(got: list[tuple[str, str]], kernels: list[Any], copies: list[
         ended = sum(what == "call" for what, _ in got[:done])
         first = generators.first_read(kernels, name)
         check.equal(ended, first, f"calls before copy-done of {name}, which {kernels[first][0]} reads first")
+        after = next(what for what, _ in got[done:] if what != "copy-done")
+        expected = "the call, with at most other copy-done between"
+        check.that(after == "call", f"what follows copy-done of {name}", expected=expected, got=after)
     taken = generators.taken(kernels, copies, begins)
     for kernel, size in zip(kernels, taken, strict=True):
         check.at_most(size, vmem, f"bytes of VMEM that are taken during {kernel[0]}")
@@ -137,10 +140,13 @@ def judge_commands(got: list[tuple[str, str]], kernels: list[Any], copies: list[
 @weight(3)
 @hint("The second weight has room after the first kernel at the latest: it flies during the three in the middle.")
 def test_the_second_weight_flies_during_three_kernels(student, rng):
-    """the mini-attention's program: copies start as early as there is room, and are awaited as late as can be"""
+    """mini-attention, and random chains of kernels: copies start as early as there is room, are awaited late"""
     kernels, copies = generators.mini_attention()
     least = max(generators.taken(kernels, copies, {"w1": 0, "w2": 4}))
     for vmem in (least, least + 4096 * int(rng.integers(1, 4)), 10 * least):
         order = copies if rng.random() < 0.5 else copies[::-1]
         starts = judge_commands(student(commands, kernels, order, vmem), kernels, order, vmem)
         check.at_most(starts["w2"], 1, "the number of the kernel before which the copy of w2 starts")
+    for _ in range(20):
+        kernels, copies, vmem = generators.kernels_with_copies(rng)
+        judge_commands(student(commands, kernels, copies, vmem), kernels, copies, vmem)

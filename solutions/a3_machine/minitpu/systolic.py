@@ -73,8 +73,8 @@ class SystolicArray:
     ) -> tuple[list[np.ndarray], int]:
         """Several batches, each with weights of its own, back to back: pairs of [R, C] and [B, C] → (ys, cycles).
 
-        The weights of a batch are put into `shadow` in the cycle in which its first component
-        enters; each PE swaps as that vector reaches it, while the batch before still drains. Every
+        The weights of a batch, also of the first, are put into `shadow` in the cycle in which its first
+        component enters; each PE swaps as that vector reaches it, while the batch before still drains. Every
         batch but the last has at least R + C − 1 vectors, so that all PEs have swapped before
         the next swap begins. `watch` as in `stream`.
         """

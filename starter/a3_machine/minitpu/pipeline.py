@@ -63,12 +63,13 @@ class Command(NamedTuple):
 def top_level_program(kernels: Sequence[Kernel], copies: Sequence[Copy], vmem: int) -> list[Command]:
     """Calls of the kernels in their order, with each copy started early and awaited late.
 
-    A copy is done directly before the call of the first kernel that reads it. It takes its `size`
-    in VMEM during every call from its copy-start to the last that reads it. A value that a kernel
-    makes takes its bytes during that call and those up to the last that reads it (up to the end
-    if none does). No call sees more than `vmem` bytes taken, and no copy-start could stand before
-    one call more without breaking that. Every copy is read, and there is room for all of them
-    when each starts directly before its first use; values that nobody makes or copies are read from HBM.
+    A copy is done directly before the call of the first kernel that reads it; another `copy-done` may
+    stand between, a `copy-start` not. It takes its `size` in VMEM during every call from its
+    copy-start to the last that reads it. A value that a kernel makes takes its bytes during that
+    call and those up to the last that reads it (up to the end if none does). No call sees more than
+    `vmem` bytes taken, and no copy-start could stand before one call more without breaking that.
+    Every copy is read, and there is room for all of them when each starts directly before its first
+    use; values that nobody makes or copies are read from HBM.
     """
     # about 27 lines
     raise NotImplementedError("a3.6: bytes taken during each kernel; each copy goes back while it fits")

@@ -87,8 +87,8 @@ def list_schedule(
 ) -> list[list[Operation]]:
     """Bundles by list scheduling: each cycle takes, of the ready operations, those with the longest tails.
 
-    `ahead`: how far to look in the program. Only the first operation that has not been issued and
-    the `ahead` − 1 that follow it there may be; None is no limit.
+    `ahead`: how far to look in the program. An operation at position p may be issued only if
+    p < first + ahead, where `first` is that of the first operation not issued so far; None is no limit.
     """
     # about 35 lines
     raise NotImplementedError("a3.5: heaps of what is too early, of what is too far ahead, and of what is ready")
@@ -101,8 +101,8 @@ def schedule(program: Program, machine: MachineSpec) -> list[list[Operation]]:
     """Bundles that compute what the program computes, on this machine, in as few cycles as can be.
 
     Never needs more than `machine.registers` registers at once: if all operations could be
-    hoisted a long program would, so the scheduler looks ahead less and less far. Raises
-    RegisterPressureError if even that does not help.
+    hoisted a long program would, so the scheduler looks ahead less and less far. Outputs are live to
+    the end. Raises RegisterPressureError if even that does not help.
     """
     # about 10 lines
     raise NotImplementedError("a3.5: list scheduling; while too many registers are live, look less far ahead")

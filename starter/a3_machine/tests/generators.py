@@ -211,10 +211,13 @@ def kernels_with_copies(rng: Rng) -> tuple[list[list[Any]], list[list[Any]], int
     readers = [set(rng.choice(count, size=int(rng.integers(1, 3)), replace=False).tolist()) for _ in copies]
     kernels: list[list[Any]] = []
     for index in range(count):
-        made = [name for kernel in kernels for name, _ in kernel[3]]
+        made = [name for kernel in kernels for name, _ in kernel[3] if name.startswith("y")]
         reads = [name for name in made if rng.random() < 0.2] or made[-1:] or ["x"]
         reads += [copy[0] for copy, used_by in zip(copies, readers, strict=True) if index in used_by]
-        kernels.append([f"k{index}", int(rng.integers(1, 60)), reads, [[f"y{index}", int(rng.integers(1, 4))]]])
+        makes = [[f"y{index}", int(rng.integers(1, 4))]]
+        if rng.random() < 0.4:
+            makes.append([f"z{index}", int(rng.integers(3, 9))])  # which nobody reads
+        kernels.append([f"k{index}", int(rng.integers(1, 60)), reads, makes])
     least = max(taken(kernels, copies, {copy[0]: first_read(kernels, copy[0]) for copy in copies}))
     return kernels, copies, least + int(rng.integers(0, 16))
 

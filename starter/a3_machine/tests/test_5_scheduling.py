@@ -13,6 +13,7 @@ from autograder.kit import check, hint, number, probe, weight
 
 import generators
 import judge
+import oracle
 
 Rng = np.random.Generator
 
@@ -27,28 +28,36 @@ def graph(program, machine) -> list[tuple[int, int, int]]:
     return describe.edges(dependence_graph(describe.program(program), describe.machine(machine)))
 
 
-def judge_graph(edges: list[tuple[int, int, int]], program: Program, machine: MachineSpec) -> None:
+def judge_graph(edges: list[tuple[int, int, int]], case: oracle.Case) -> None:
     """All that follows from the edges must be all that follows from the rules of the machine."""
+    program, right = case.program, case.least
     count = len(program.operations)
     check.at_most(len(edges), count * count, "edges")
-    theirs = np.full((count, count), judge.NEVER, np.int64)
+    direct = np.full((count, count), oracle.NEVER, np.int64)
     for before, after, distance in edges:
         fits = 0 <= before < after < count and abs(distance) < 100_000
         check.that(fits, "an edge", expected=f"0 ≤ before < after < {count}", got=[before, after, distance])
-        theirs[before, after] = max(theirs[before, after], distance)
-    direct = judge.distances(program, machine)
-    mine, theirs = judge.implied(direct), judge.implied(theirs)
-    if (mine == theirs).all():
+        direct[before, after] = max(direct[before, after], distance)
+    theirs = oracle.implied(direct)
+    if (right == theirs).all():
         return
-    spread = np.abs(np.subtract(*np.indices(mine.shape)))  # the nearest pair explains best
-    before, after = np.unravel_index(np.where(mine != theirs, spread, count).argmin(), mine.shape)
-    say = lambda least: "no edge" if least[before, after] <= judge.NEVER // 2 else f"{least[before, after]} cycles"
+    spread = np.abs(np.subtract(*np.indices(right.shape)))  # the nearest pair explains best
+    before, after = np.unravel_index(np.where(right != theirs, spread, count).argmin(), right.shape)
+    say = lambda least: (
+        "no edge" if least[before, after] <= oracle.NEVER // 2 else f"{least[before, after]} cycles"
+    )
     check.fail(
         f"the least distance from `{program.operations[before]}` to `{program.operations[after]}` "
         f"(operations {before} and {after}), over all paths",
-        expected=say(mine),
+        expected=say(right),
         got=say(theirs),
     )
+
+
+def judge_graphs(student: Any, cases: list[oracle.Case]) -> None:
+    """The graphs of several programs."""
+    for case in cases:
+        judge_graph(student(graph, case.program.to_data(), case.machine.to_data()), case)
 
 
 @number("5.1")
@@ -56,10 +65,7 @@ def judge_graph(edges: list[tuple[int, int, int]], program: Program, machine: Ma
 @hint("RAW: latency; WAR: 1 − latency of the writer; WAW: the difference of the latencies, plus 1. Part 5, edges.")
 def test_dependences_through_registers(student, rng):
     """registers that are used over and over: what must come after what, and how long after"""
-    for _ in range(6):
-        machine = generators.scalar_machine(rng)
-        program = generators.random_program(rng, int(rng.integers(8, 40)), names=int(rng.integers(3, 8)))
-        judge_graph(student(graph, program.to_data(), machine.to_data()), program, machine)
+    judge_graphs(student, oracle.cases(rng, "registers", 6))
 
 
 @number("5.2")
@@ -67,10 +73,7 @@ def test_dependences_through_registers(student, rng):
 @hint("Two accesses to memory depend on one another if they share a row and one of them writes. Part 5, edges.")
 def test_dependences_through_memory(student, rng):
     """loads and stores of rows that overlap, or do not"""
-    for _ in range(4):
-        machine = generators.vector_machine(rng, sublanes=8, lanes=8)
-        program = generators.random_program(rng, 30, loads=0.3, stores=0.4, rows=40, mix=("vadd",))
-        judge_graph(student(graph, program.to_data(), machine.to_data()), program, machine)
+    judge_graphs(student, oracle.cases(rng, "memory", 4))
 
 
 @number("5.3")
@@ -80,19 +83,8 @@ def test_dependences_through_memory(student, rng):
 )
 def test_dependences_through_queues_and_weights(student, rng):
     """programs with products and transpositions, on random machines and with a queue that is used again"""
-    again = [
-        *("v0 = vld [0]", "q0 = vxpose v0, 3", "q0 = vbcast v0", "v1 = vpop.trf q0", "v2 = vpop.trf q0"),
-        *("v3 = vpop.trf q0", "v4 = vpop.trf q0", "vmatpush m0, v1, 0", "q1 = vmatmul m0, v2", "v5 = vpop.mrf q1"),
-        *("vmatpush m0, v3, 1", "vmatpush m0, v4, 0", "q1 = vmatmul m0, v5", "v6 = vpop.mrf q1"),
-    ]
-    cases = [
-        Program.from_data({"operations": again, "outputs": ["v6"]}),
-        named("attention", 1),
-        named("rms_norm", 1),
-    ]
-    for program in cases:
-        for machine in (generators.vector_machine(rng), V6E if program is cases[0] else TEACHING):
-            judge_graph(student(graph, program.to_data(), machine.to_data()), program, machine)
+    for kind, count in {"a queue again": 3, "attention": 1, "rms_norm": 1, "rms_norm, teaching": 1}.items():
+        judge_graphs(student, oracle.cases(rng, kind, count))
 
 
 @probe
@@ -107,15 +99,7 @@ def bounds(program, machine) -> tuple[int, dict[str, int], int, int]:
     return [int(found.critical_path), work, int(found.packing), int(found.cycles)]
 
 
-def cases_for_bounds(rng: Rng) -> list[tuple[Program, MachineSpec]]:
-    """Programs of several kinds with machines for them."""
-    return [
-        (generators.random_program(rng, 60, loads=0.2), TOY),
-        (generators.random_program(rng, 50, names=8), generators.scalar_machine(rng)),
-        (generators.random_program(rng, 60, loads=0.2), generators.scalar_machine(rng)),
-        (named("softmax", 4), TEACHING),
-        (named("attention", 1), generators.vector_machine(rng)),
-    ]
+BOUNDS = ("on toy", "with few names", "on random machines", "of softmax", "of attention")
 
 
 @number("5.4")
@@ -123,11 +107,11 @@ def cases_for_bounds(rng: Rng) -> list[tuple[Program, MachineSpec]]:
 @hint("The longest path ends when the last operation has landed; work is rounded up. Handout, part 5, bounds.")
 def test_critical_path_and_work(student, rng):
     """the critical path, and the work of each slot over its capacity"""
-    for program, machine in cases_for_bounds(rng):
-        critical_path, work, *_ = student(bounds, program.to_data(), machine.to_data())
-        right = judge.Bound(program, machine)
-        check.equal(critical_path, right.critical_path, "the critical path")
-        check.equal(work, right.work, "the work of each slot that is used")
+    for kind in BOUNDS:
+        (case,) = oracle.cases(rng, f"bounds {kind}", 1)
+        critical_path, work, *_ = student(bounds, case.program.to_data(), case.machine.to_data())
+        check.equal(critical_path, case.critical_path, f"the critical path, {kind}")
+        check.equal(work, case.work, f"the work of each slot that is used, {kind}")
 
 
 @number("5.5")
@@ -135,10 +119,10 @@ def test_critical_path_and_work(student, rng):
 @hint("For each slot and each pair (a, b), count the operations with head ≥ a and tail ≥ b. Part 5, bounds.")
 def test_packing(student, rng):
     """the bound that looks at slots and paths together"""
-    for program, machine in cases_for_bounds(rng):
-        _, _, packing, cycles = student(bounds, program.to_data(), machine.to_data())
-        right = judge.Bound(program, machine)
-        check.equal([packing, cycles], [right.packing, right.cycles], "packing, and the best bound")
+    for kind in BOUNDS:
+        (case,) = oracle.cases(rng, f"bounds {kind}", 1)
+        _, _, packing, cycles = student(bounds, case.program.to_data(), case.machine.to_data())
+        check.equal([packing, cycles], [case.packing, case.cycles], f"packing, and the best bound, {kind}")
 
 
 @probe
@@ -163,7 +147,7 @@ def ask(student, programs: list[Program], machines: list[MachineSpec]) -> list[l
 
 @number("5.6")
 @weight(2)
-@hint("Whoever reads too early gets the old value. The message names two operations that are too close.")
+@hint("Whoever reads too early gets the old value. The message says which operation took which value.")
 def test_schedules_compute_what_programs_do(student, rng):
     """random programs with few registers and overlapping memory, on random machines"""
     programs = [
@@ -179,20 +163,50 @@ def test_schedules_compute_what_programs_do(student, rng):
 
 @number("5.7")
 @weight(1)
-@hint("Capacities count within each bundle; queues, weights and rows of memory have rules, too. Part 5, edges.")
+@hint("Queues, weights and rows of memory have rules, too; a machine has so many registers, outputs take some.")
 def test_schedules_with_all_units(student, rng):
-    """the named programs on random machines with all units, and on v6e"""
+    """the named programs on random machines with all units, on v6e, and on machines with 16 registers"""
     names = ["softmax", "rms_norm", "matmul", "attention"]
     programs = [named(name, 4) for name in names]
     machines = [generators.vector_machine(rng) for _ in programs]
-    wide = [MachineSpec.from_data({**V6E.to_data(), "lanes": 32})]
-    for lines, program, machine in zip(
-        ask(student, [*programs, programs[-1]], machines + wide),
-        [*programs, programs[-1]],
-        machines + wide,
-        strict=True,
-    ):
+    programs.append(programs[-1])
+    machines.append(MachineSpec.from_data({**V6E.to_data(), "lanes": 32}))
+    for lines, program, machine in zip(ask(student, programs, machines), programs, machines, strict=True):
         judge.judged(lines, program, machine, generators.memory_for(rng, machine))
+    judge_few_registers(student, rng)
+
+
+@probe
+def schedule_or_refusal(program, machine) -> tuple[list[list[str]], list[int]]:
+    """schedule: the bundles, or the fields needed and available of RegisterPressureError."""
+    from minitpu.errors import RegisterPressureError
+    from minitpu.scheduler import schedule
+
+    import describe
+
+    try:
+        return [describe.lines(schedule(describe.program(program), describe.machine(machine))), []]
+    except RegisterPressureError as refusal:
+        return [[], [int(refusal.needed), int(refusal.available)]]
+
+
+def judge_few_registers(student: Any, rng: Rng) -> None:
+    """A program that fits into 16 registers unless all its loads are hoisted, and one with 20 outputs."""
+    few = MachineSpec.from_data({**TEACHING.to_data(), "registers": 16})
+    fits = named("column_range", 8)
+    lines, refusal = student(schedule_or_refusal, fits.to_data(), few.to_data())
+    check.that(not refusal, "column_range for 8 tiles on 16 registers", expected="a schedule", got="a refusal")
+    judge.judged(lines, fits, few, generators.memory_for(rng, few))
+    outputs = [f"v{number}" for number in range(20)]
+    lines = [f"{register} = vld [{int(rng.integers(64))}]" for register in outputs]
+    wide = Program.from_data({"operations": lines, "outputs": outputs})
+    _, refusal = student(schedule_or_refusal, wide.to_data(), few.to_data())
+    check.that(
+        refusal[:1] >= [20] and refusal[1:] == [16],
+        "needed and available of the refusal of a program with 20 outputs on 16 registers",
+        expected="at least 20, and 16",
+        got=refusal or "a schedule",
+    )
 
 
 @number("5.8")
@@ -202,32 +216,46 @@ def test_schedules_with_all_units(student, rng):
 )
 def test_random_programs_on_the_toy_machine(student, rng):
     """50 random programs on toy: all cycles together at most 1.03 of the bounds (none of the points at 1.10)"""
-    programs = []
-    while len(programs) < 50:
-        program = generators.random_program(rng, int(rng.integers(40, 121)), loads=0.2, mix=generators.TOY_MIX)
-        if generators.has_one_bottleneck(judge.Bound(program, TOY)):
-            programs.append(program)
-    judge_batch(student, rng, programs, [TOY] * 50, full=1.03, none=1.10, cap=True)
+    found = oracle.cases(rng, "toy", 50)
+    lines = ask(student, [case.program for case in found], [TOY] * len(found))
+    cycles = [
+        judge.judged(bundles, case.program, TOY, generators.memory_for(rng, TOY, 64)).cycles
+        for bundles, case in zip(lines, found, strict=True)
+    ]
+    total, least = sum(cycles), sum(case.cycles for case in found)
+    all_together = f"cycles over bounds, all together: {total} over {least}"
+    for mine, case in zip(cycles, found, strict=True):
+        what = f"cycles of one program, whose bound W is {case.cycles} ({all_together} = {total / least:.3f})"
+        check.at_most(mine, round(1.10 * case.cycles + 1, 1), what)
+    check.within(round(total / least, 4), full=1.03, none=1.10, what=all_together)
 
 
-def judge_batch(
-    student: Any,
-    rng: Rng,
-    programs: list[Program],
-    machines: list[MachineSpec],
-    full: float,
-    none: float,
-    cap: bool,
-) -> None:
-    """Schedules of many programs: valid, none far from its bound, and points for all cycles together."""
-    total = least = 0
-    answers = ask(student, programs, machines)
-    for place, (lines, program, machine) in enumerate(zip(answers, programs, machines, strict=True)):
+@number("5.9")
+@weight(1)
+@hint("Programs may be empty; tails count cycles, not operations; a write may be issued before a read. Part 5.")
+def test_small_and_wide_programs(student, rng):
+    """no operation, one, many independent ones, registers written twice, one long way: as short as can be"""
+    long = int(rng.integers(10, 21))
+    machine = MachineSpec.from_data(
+        {**TOY.to_data(), "timings": {**TOY.to_data()["timings"], "vmul": ["mul", long, 1]}}
+    )
+    chains = [f"v{n} = vld [{n}]" for n in range(3)]  # two get additions, the last two multiplications
+    chains += [f"v{n} = vadd v{n}, v{n}" for n in (0, 1) for _ in range(long + 4)]
+    chains += ["v2 = vmul v2, v2", "v2 = vmul v2, v2", "v2 = vadd v2, v2"]
+    reuse = ["v0 = vld [0]", "v1 = vadd v0, v0", "v0 = vmul v0, v0", "v0 = vmul v0, v0"]
+    cases = {
+        "nothing": ([], 0),
+        "one load": (["v0 = vld [3]"], 2),
+        "30 independent loads": ([f"v{n} = vld [{n}]" for n in range(30)], 31),
+        "a slow write, then a quick one": (["v0 = vmul v1, v1", "v0 = vadd v1, v1"], long + 1),
+        "a quick write, then a slow one": (["v0 = vadd v1, v1", "v0 = vmul v1, v1"], long),
+        "a read, then a slow write": (reuse, 2 + 2 * long),
+        "two long chains of additions, one of two multiplications": (chains, 2 + 2 * long + 1),
+    }
+    programs = [
+        Program.from_data({"operations": lines, "outputs": ["v0"][: len(lines)]}) for lines, _ in cases.values()
+    ]
+    answered = ask(student, programs, [machine] * len(programs))
+    for (name, (_, cycles)), program, lines in zip(cases.items(), programs, answered, strict=True):
         done = judge.judged(lines, program, machine, generators.memory_for(rng, machine, 64))
-        bound = judge.Bound(program, machine).cycles
-        if cap and place < len(programs):
-            check.at_most(
-                done.cycles, round(1.10 * bound + 1, 1), f"cycles of program {place}, whose bound W is {bound}"
-            )
-        total, least = total + done.cycles, least + bound
-    check.within(round(total / least, 4), full=full, none=none, what=f"cycles over bounds: {total} over {least}")
+        check.equal(done.cycles, cycles, f"cycles of {name}")

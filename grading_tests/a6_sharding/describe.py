@@ -40,13 +40,13 @@ def log(fabric):
 
 
 def run(sizes, program, *arguments, wrap=True):
-    """Run a device program on a fresh fabric; outputs and log as data."""
+    """Run a device program on a fresh fabric; outputs, log and the first argument after the run as data."""
     import numpy as np
     from minispmd.fabric import Fabric
 
     fabric = Fabric(mesh(sizes), wrap)
     outputs = fabric.run(program, *arguments)
-    return {"outputs": [np.asarray(output) for output in outputs], "log": log(fabric)}
+    return {"outputs": [np.asarray(output) for output in outputs], "log": log(fabric), "inputs": arguments[0]}
 
 
 def step(item):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def test_graphs_agree_with_shardy(student, which):
         check.equal(outcome.layouts, case["layouts"], f"the layouts of all values of {asked}")
 
 
-def random_case(rng: np.random.Generator, count: int) -> dict[str, Any]:
+def random_case(rng: np.random.Generator, mesh: list[Any], count: int) -> dict[str, Any]:
     """A graph of this many operations with annotations that contradict one another."""
     shapes: list[list[int]] = [[8, 16]]
     ops: list[list[Any]] = []
@@ -65,19 +66,22 @@ def random_case(rng: np.random.Generator, count: int) -> dict[str, Any]:
                 order = [int(dim) for dim in rng.permutation(len(shape))]
                 ops.append(["Transpose", [x], result, order])
                 shapes.append([shape[dim] for dim in order])
-            case 3 if len(shape) == 2:
+            case 3 if len(shape) < 3 and shape[-1] >= 4:
                 ops.append(["Reshape", [x], result])
-                shapes.append([shape[0], 2, shape[1] // 2])
+                shapes.append([*shape[:-1], 2, shape[-1] // 2])
             case 4 if len(shape) == 3:
-                ops.append(["Reshape", [x], result] if rng.integers(2) else ["Reduce", [x], result, [1]])
-                shapes.append([shape[0], shape[1] * shape[2]] if ops[-1][0] == "Reshape" else [shape[0], shape[2]])
+                ops.append(["Reshape", [x], result] if rng.integers(3) else ["Reduce", [x], result, [1]])
+                first, middle, last = shape
+                merged = [[first, middle * last], [first * middle, last], [first * middle * last]]
+                shapes.append(merged[rng.integers(3)] if ops[-1][0] == "Reshape" else [first, last])
     annotations = []
     for value in sorted(int(v) for v in rng.permutation(len(shapes))[: rng.integers(2, 5)]):
         dims: list[list[str]] = [[] for _ in shapes[value]]
         for axis in rng.permutation(list("abc"))[: rng.integers(1, 4)]:
             dims[rng.integers(len(dims))].append(str(axis))
         marks = [[axes, bool(rng.integers(3)), int(rng.integers(2))] for axes in dims]
-        if all(size % 2 ** len(axes) == 0 for size, axes in zip(shapes[value], dims, strict=True)):
+        cuts = [math.prod(dict(mesh)[axis] for axis in axes) for axes in dims]
+        if all(size % parts == 0 for size, parts in zip(shapes[value], cuts, strict=True)):
             annotations.append([value, marks])
     return {"shapes": shapes, "ops": ops, "annotations": annotations}
 
@@ -87,11 +91,12 @@ def random_case(rng: np.random.Generator, count: int) -> dict[str, Any]:
 @hint("Each decision must be what the rule gives at that moment, and in the end nothing is left. Handout, part 4.")
 def test_decisions_follow_the_rule(student, rng):
     """random graphs with contradicting annotations: the decisions, replayed one by one"""
-    cases = [random_case(rng, int(rng.integers(1, 12))) for _ in range(40)]
-    answers = student(propagated, MESH, cases)
-    check.equal(len(answers), len(cases), "the number of answers")
-    for case, outcome in zip(cases, answers, strict=True):
-        oracle_propagation.judge(case["shapes"], case["ops"], case["annotations"], MESH, outcome)
+    for mesh in (MESH, [["a", 4], ["b", 2], ["c", 2]]):
+        cases = [random_case(rng, mesh, int(rng.integers(1, 12))) for _ in range(25)]
+        answers = student(propagated, mesh, cases)
+        check.equal(len(answers), len(cases), "the number of answers")
+        for case, outcome in zip(cases, answers, strict=True):
+            oracle_propagation.judge(case["shapes"], case["ops"], case["annotations"], mesh, outcome)
 
 
 @probe

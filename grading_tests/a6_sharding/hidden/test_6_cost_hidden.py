@@ -38,7 +38,7 @@ def random_chip(rng: np.random.Generator, memory: float = 1e15) -> list[float]:
 RESOURCES = {"exchange": "model links", "gradient": "batch links"}
 
 
-@number("6.5")
+@number("6.6")
 @weight(1)
 @hint("One clock for computing and exchanges, another one for the batch links. Handout, part 6, the timeline.")
 def test_timelines_of_random_models(student, rng):
@@ -69,8 +69,8 @@ def planned(config, chip, devices) -> tuple[int, int, float, int]:
     return [int(found.batch), int(found.model), float(found.seconds), int(found.state_bytes)]
 
 
-@number("6.6")
-@weight(2)
+@number("6.7")
+@weight(1)
 @hint(
     "Every way to write the devices as batch · model that fits heads, batch and memory. Handout, part 6, planning."
 )

@@ -61,13 +61,18 @@ def test_local_shapes_and_copies(student, drawn):
 
 
 @probe
-def checked(mesh, spec, shape) -> str:
-    """check_spec: "fits", if it raises nothing."""
+def checked(what, mesh, spec, shape) -> str:
+    """check_spec, or another function that takes a shape: "fits", if it raises nothing."""
     import minispmd
+    import numpy as np
 
     import describe
 
-    minispmd.check_spec(tuple(shape), describe.spec(spec), describe.mesh(mesh))
+    where, how = describe.mesh(mesh), describe.spec(spec)
+    if what == "shard":
+        minispmd.shard(np.zeros(shape), how, where)
+    else:
+        getattr(minispmd, what)(tuple(shape), how, where)
     return "fits"
 
 
@@ -76,28 +81,29 @@ def checked(mesh, spec, shape) -> str:
 @hint("Look at errors.SpecError, and at the order of the problems in check_spec's docstring.")
 @given(drawn=generators.placements(16, (1, 3)), draw=generators.seeds, examples=16)
 def test_wrong_specs_are_refused(student, drawn, draw):
-    """a spec that does not fit is refused with SpecError, which names problem, axis and dimension"""
+    """a spec that does not fit is refused with SpecError, by check_spec and by all that take a shape"""
     rng = np.random.default_rng(draw)
     mesh, spec, shape = drawn["mesh"], drawn["spec"], drawn["shape"]
-    check.equal(student(checked, mesh, spec, shape), "fits", "check_spec of a spec that fits")
+    what = str(rng.choice(["check_spec", "local_shape", "device_indices", "shard"]))
+    check.equal(student(checked, what, mesh, spec, shape), "fits", f"{what} of a spec that fits")
     rank, names = len(shape), [name for name, _ in mesh]
     full = [*generators.axes_of(spec, rank)]
-    dim = int(rng.integers(rank))
+    first, dim = sorted(int(place) for place in rng.integers(rank, size=2))
 
-    def with_axis(axis: str) -> list[Any]:
-        return [[*axes, axis] if place == dim else axes for place, axes in enumerate(full)]
+    def refused(spec: list[Any], shape: list[int], **fields: Any) -> None:
+        check.raised(student.error(checked, what, mesh, spec, shape), "SpecError", **fields)
 
-    error = student.error(checked, mesh, [*full, *[None] * (rank + 1 - len(full))], shape)
-    check.raised(error, "SpecError", problem="rank", dim=-1, axis="")
-    check.raised(
-        student.error(checked, mesh, with_axis("w"), shape), "SpecError", problem="unknown axis", axis="w", dim=dim
-    )
+    refused([*full, *[None] * (rank + 1 - len(full))], shape, problem="rank", dim=-1, axis="")
+    with_w = [[*axes, "w"] if place == dim else axes for place, axes in enumerate(full)]
+    refused(with_w, shape, problem="unknown axis", axis="w", dim=dim)
     axis = names[int(rng.integers(len(names)))]
-    alone = [[axis, axis] if place == dim else None for place in range(rank)]
-    check.raised(student.error(checked, mesh, alone, shape), "SpecError", problem="axis twice", axis=axis, dim=dim)
-    whole = [[axis] if place == dim else None for place in range(rank)]
+    twice = [[axis] * ((place == first) + (place == dim)) for place in range(rank)]
+    fitting = [dict(mesh)[axis] * size for size in shape]
+    refused(twice, fitting, problem="axis twice", axis=axis, dim=dim)
+    # What comes later in the spec is worse, but not looked at any more.
+    whole = [[axis] if place == dim else ["w"] if place > dim else None for place in range(rank)]
     odd = [dict(mesh)[axis] * 3 + 1 if place == dim else size for place, size in enumerate(shape)]
-    check.raised(student.error(checked, mesh, whole, odd), "SpecError", problem="not divisible", axis="", dim=dim)
+    refused(whole, odd, problem="not divisible", axis="", dim=dim)
 
 
 @probe
@@ -221,20 +227,27 @@ def joined(mesh, spec, shards) -> np.ndarray:
 @number("1.6")
 @weight(1)
 @hint("Devices that differ only along axes that the spec leaves out hold the same block. Handout, part 1, copies.")
-@given(drawn=generators.placements(12, (1, 2)), draw=generators.seeds, examples=15)
-def test_copies_that_differ_are_named(student, drawn, draw):
-    """unshard refuses copies that differ, and names the first two devices"""
+@given(
+    drawn=generators.placements(12, (1, 2)),
+    draw=generators.seeds,
+    last=st.sampled_from([(7.0, -1.0), (0.0, -0.0), (math.nan, math.nan)]),
+    examples=18,
+)
+def test_copies_that_differ_are_named(student, drawn, draw, last):
+    """unshard refuses copies that differ in a bit, as 0.0 and -0.0 do, and names the first two devices"""
     mesh, spec, shape = drawn["mesh"], drawn["spec"], drawn["shape"]
     rng = np.random.default_rng(draw)
     places = expected_indices(mesh, spec, shape)
     (x,) = generators.distinct(rng, 1, shape, "float32")
+    odd = int(rng.integers(len(places)))
+    common, other = last
+    x[tuple(slice(*edges) for edges in places[odd])].flat[-1] = common
     shards = [x[tuple(slice(*edges) for edges in place)].copy() for place in places]
-    odd = int(rng.integers(len(shards)))
-    shards[odd].reshape(-1)[-1] = -1.0
+    shards[odd].flat[-1] = other
     holders = [device for device, place in enumerate(places) if place == places[odd]]
-    if len(holders) == 1:
+    if len(holders) == 1 or math.isnan(common):
         x[tuple(slice(*edges) for edges in places[odd])] = shards[odd]
-        check.equal(student(joined, mesh, spec, shards), x, "unshard where the block has one holder")
+        check.equal(student(joined, mesh, spec, shards), x, "unshard where no copies differ")
         return
     second = holders[1] if odd == holders[0] else odd
     error = student.error(joined, mesh, spec, shards)

@@ -61,9 +61,10 @@ def collective(name, blocks, group, options) -> judge.Run:
 
 
 def ran(student: Any, name: str, blocks: list[np.ndarray], group: list[int], **options: Any) -> judge.Run:
-    """The run, with the sender's dtype in every message."""
+    """The run, with the sender's dtype in every message and the inputs as they were."""
     run = student(collective, name, blocks, group, options)
     judge.traffic(run, [["ring", len(blocks)]])
+    check.equal(run.inputs, blocks, "the inputs after the run, compared with those before")
     for events in run.log:
         for event in events:
             if isinstance(event, judge.Send):
@@ -87,7 +88,7 @@ def outputs(run: judge.Run, wanted: list[np.ndarray]) -> None:
 
 def matrices(*rows: list[list[int]]) -> list[np.ndarray]:
     """Blocks of the examples of the StableHLO specification."""
-    return [np.array(block, np.int64) for block in rows]
+    return [np.array(block, np.int32) for block in rows]
 
 
 def order_of(rng: np.random.Generator, n: int) -> tuple[list[int], bool]:
@@ -158,13 +159,19 @@ def test_all_reduce(student, n, draw):
 @number("2.5")
 @weight(1)
 @hint("Add up each element in one place, in one order, and send the sum round. Handout, part 2, all-reduce.")
-@given(n=generators.rings, draw=generators.seeds, both=st.booleans(), examples=12)
-def test_sums_have_the_same_bits_everywhere(student, n, draw, both):
-    """all_reduce of float32: close to the sum, and the same bits on every device"""
+@given(
+    n=generators.rings,
+    draw=generators.seeds,
+    both=st.booleans(),
+    dtype=st.sampled_from(["float32", "int32"]),
+    examples=12,
+)
+def test_sums_have_the_same_bits_everywhere(student, n, draw, both, dtype):
+    """all_reduce of float32 and int32: close to the sum, and the same bits on every device"""
     rng = np.random.default_rng(draw)
-    blocks = [rng.normal(size=(3, 7)).astype("float32") for _ in range(n)]
+    blocks = [(1000 * rng.normal(size=(3, 7))).astype(dtype) for _ in range(n)]
     run = ran(student, "all_reduce", blocks, order_of(rng, n)[0], both_ways=both)
-    check.close(run.outputs[0], np.sum(blocks, axis=0, dtype="float64").astype("float32"), ulps=4 * n)
+    check.close(run.outputs[0], np.sum(blocks, axis=0, dtype="float64").astype(dtype), ulps=4 * n)
     for device, output in enumerate(run.outputs):
         check.equal(output, run.outputs[0], f"the output of device {device}, compared with that of device 0")
 
@@ -269,6 +276,7 @@ def test_all_reduce_by_axes(student, rng, sizes):
     n = math.prod(sizes)
     blocks = generators.terms(rng, n, [int(size) for size in rng.integers(2, 6, size=2)])
     run = student(by_axes, mesh, axes, blocks)
+    check.equal(run.inputs, blocks, "the inputs after the run, compared with those before")
     traffic = judge.traffic(run, mesh)
     outputs(run, [sum(blocks)] * n)
     judge.summed(run, blocks)
@@ -278,3 +286,66 @@ def test_all_reduce_by_axes(student, rng, sizes):
         elements += 2 * (dict(mesh)[axis] - 1) * held
     check.at_most(max(traffic.sent), elements * blocks[0].itemsize, "bytes sent by a device")
     check.at_most(traffic.steps, 2 * sum(size - 1 for size in sizes), "steps")
+
+
+def links(run: judge.Run, sent: int, busiest: int) -> None:
+    """Pass if no device sends more bytes than `sent`, and no link of the ring carries more than `busiest`."""
+    traffic = judge.traffic(run, [["ring", len(run.outputs)]])
+    check.at_most(max(traffic.sent), sent, "bytes sent by a device")
+    check.at_most(traffic.busiest, busiest, "bytes over the busiest link")
+
+
+@number("2.10")
+@weight(1)
+@hint("Half of every block goes the other way, at the same time. Handout, part 2, both ways.")
+@given(n=generators.rings, draw=generators.seeds, examples=10)
+def test_both_ways_round(student, n, draw):
+    """with both_ways the same values come, and the busiest link carries half as much"""
+    rng = np.random.default_rng(draw)
+    ring, rounds = list(range(n)), math.ceil((n - 1) / 2)
+    blocks = generators.distinct(rng, n, [2, 4], "float32")
+    run = ran(student, "all_gather", blocks, ring, dim=1, both_ways=True)
+    outputs(run, [np.concatenate(blocks, axis=1)] * n)
+    judge.moved(run, blocks)
+    links(run, (n - 1) * blocks[0].nbytes, rounds * blocks[0].nbytes)
+    blocks = generators.terms(rng, n, [2 * n, 2])
+    total, piece = sum(blocks), blocks[0].nbytes // n
+    run = ran(student, "reduce_scatter", blocks, ring, dim=0, both_ways=True)
+    outputs(run, np.split(total, n))
+    judge.summed(run, blocks)
+    links(run, (n - 1) * piece, rounds * piece)
+    run = ran(student, "all_reduce", blocks, ring, both_ways=True)
+    outputs(run, [total] * n)
+    judge.summed(run, blocks)
+    links(run, 2 * (n - 1) * piece, 2 * rounds * piece)
+
+
+@probe
+def refused(name, shape, group, options) -> Any:
+    """A collective that cannot be carried out, on a ring of four."""
+    import numpy as np
+    from minispmd import collectives
+
+    import describe
+
+    call = getattr(collectives, name)
+    program = lambda device, x: call(device, x, **options, group=tuple(group))
+    return describe.run([["ring", 4]], program, [np.zeros(shape)] * 4)["outputs"]
+
+
+@number("2.11")
+@weight(1)
+@hint("A dimension that does not divide, a source or target named twice: raise CollectiveError.")
+@pytest.mark.parametrize(
+    ("name", "shape", "options"),
+    [
+        ("reduce_scatter", [6, 4], {"dim": 0}),
+        ("all_to_all", [4, 6], {"split_dim": 1, "concat_dim": 0}),
+        ("collective_permute", [2], {"pairs": [[0, 1], [0, 2]]}),
+        ("collective_permute", [2], {"pairs": [[0, 1], [2, 1]]}),
+    ],
+)
+def test_what_cannot_be_carried_out_is_refused(student, rng, name, shape, options):
+    """a collective that cannot be carried out raises CollectiveError"""
+    group = [int(device) for device in rng.permutation(4)]
+    check.raised(student.error(refused, name, shape, group, options), "CollectiveError", collective=name)

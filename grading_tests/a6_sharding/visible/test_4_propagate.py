@@ -37,7 +37,7 @@ def canonical(sizes: list[int], tensors: list[Any]) -> list[Any]:
 
 
 @number("4.1")
-@weight(2)
+@weight(1)
 @hint("Write the operation in einsum notation; a merged dimension has several factors. Handout, part 4, factors.")
 @pytest.mark.parametrize(
     "kind", ["Elementwise", "DotGeneral", "batched", "Reduce", "Transpose", "merge", "split", "both", "Broadcast"]
@@ -112,15 +112,39 @@ def renamed(rng: Any) -> dict[str, str]:
     return dict(zip("abc", [str(name) for name in rng.permutation(list("abc"))], strict=True))
 
 
-def judged(student: Any, rng: Any, shapes: Any, ops: Any, annotations: Any, want: list[str]) -> Any:
+def accounted(shapes: Any, ops: Any, annotations: Any, got: judge.Propagated) -> None:
+    """Pass if annotations and then decisions give the layouts, and each decision is one its operation can make.
+
+    An elementwise operation gives an axis to a dimension if another tensor has it at this place.
+    """
+    layouts: list[Any] = [[[] for _ in shape] for shape in shapes]
+    for value, each in annotations:
+        layouts[value] = [list(axes) for axes, _, _ in each]
+    for op, value, dim, axis in got.decisions:
+        values = (*ops[op][1], ops[op][2]) if 0 <= op < len(ops) else ()
+        possible = value in values and 0 <= dim < len(shapes[value])
+        if possible and ops[op][0] == "Elementwise":
+            more = [*layouts[value][dim], axis]
+            possible = any(layouts[other][dim][: len(more)] == more for other in values if other != value)
+        expected = "a dimension of a value of its operation, and an axis that another value has there"
+        check.that(possible, "a decision [op, value, dim, axis]", expected=expected, got=[op, value, dim, axis])
+        layouts[value][dim].append(axis)
+    check.equal(layouts, got.layouts, "the annotations and then the decisions, compared with the layouts")
+
+
+def judged(
+    student: Any, rng: Any, shapes: Any, ops: Any, annotations: Any, want: list[str], mesh: Any = MESH
+) -> judge.Propagated:
     """Propagate under the vector's names and under drawn ones; compare the layouts. Returns the first answer."""
     names = renamed(rng)
     again = [[v, [[[names[axis] for axis in axes], *rest] for axes, *rest in each]] for v, each in annotations]
-    first = student(propagated, MESH, shapes, ops, annotations)
-    second = student(propagated, MESH, shapes, ops, again)
+    first = student(propagated, mesh, shapes, ops, annotations)
     check.equal(words(first.layouts), want, "the layouts of all values")
+    accounted(shapes, ops, annotations, first)
+    second = student(propagated, [[names[axis], size] for axis, size in mesh], shapes, ops, again)
     other = ["".join(names.get(letter, letter) for letter in word) for word in want]
     check.equal(words(second.layouts), other, "the layouts of all values")
+    accounted(shapes, ops, again, second)
     return first
 
 
@@ -136,6 +160,9 @@ def test_forward_and_backward(student, rng):
     shapes = [[8, 8], [8, 8], [8, 16], [8, 8], [8, 16]]
     judged(student, rng, shapes, [add, DOT], [[0, dims("a.", "b.")]], ["a|b", "a|b", "b|", "a|b", "a|"])
     judged(student, rng, shapes, [add, DOT], [[4, dims("a", "c")]], ["a|", "a|", "|c", "a|", "a|c"])
+    # A chain of sums whose operations are listed in another order than the one in which axes travel.
+    chain = [["Elementwise", [place, place + 1], 7 + place] for place in (4, 2, 0, 1, 3, 5)]
+    judged(student, rng, [[8, 8]] * 13, chain, [[0, dims("a", "")], [6, dims("", "b")]], ["a|b"] * 13)
     shapes = [[2, 4, 32], [8, 32], [32, 8], [32], [4, 32]]
     ops = [
         ["Reshape", [0], 1],
@@ -193,6 +220,11 @@ def test_priorities(student, rng):
     judged(student, rng, shapes, ops, [[0, first], [4, last]], ["a|b", "a|c", "a|c", "a|c", "a|c"])
     first = [[["a"], True, 1], [["b"], False, 1]]
     judged(student, rng, shapes, ops, [[0, first], [4, dims("c.", "")]], ["a|b", "c|b", "c|b", "c|b", "c|b"])
+    shapes, add = [[8, 8]] * 3, [["Elementwise", [0, 1], 2]]
+    later = [[[], True, 0], [["a"], True, 1]]
+    judged(student, rng, shapes, add, [[0, later], [1, dims("a", "")]], ["|a", "a|", "a|"])
+    later = [[["b"], True, 1], [[], True, 0]]
+    judged(student, rng, shapes, add, [[0, later], [1, dims("a", "")]], ["b|", "a|", "a|"])
 
 
 @number("4.6")
@@ -203,17 +235,36 @@ def test_decisions_and_conflicts_are_reported(student, rng):
     shapes = [[8, 8]] * 5
     ops = [["Elementwise", [0, 1], 3], ["Elementwise", [3, 2], 4]]
     annotations = [[0, dims("a", "b")], [2, dims("c", "")]]
-    got = student(propagated, MESH, shapes, ops, annotations)
-    layouts = [[[] for _ in shape] for shape in shapes]
-    for value, each in annotations:
-        layouts[value] = [list(axes) for axes, _, _ in each]
-    for op, value, dim, axis in got.decisions:
-        inside = 0 <= op < len(ops) and value in (*ops[op][1], ops[op][2])
-        inside = inside and 0 <= dim < len(shapes[value])
-        check.that(
-            inside, "a decision", expected="a dimension of a value of its operation", got=[op, value, dim, axis]
-        )
-        layouts[value][dim].append(axis)
-    check.equal(layouts, got.layouts, "the annotations and then the decisions, compared with the layouts")
-    check.equal(words(got.layouts), ["a|b", "a|b", "c|b", "a|b", "|b"], "the layouts of all values")
+    got = judged(student, rng, shapes, ops, annotations, ["a|b", "a|b", "c|b", "a|b", "|b"])
     check.equal(got.conflicts, [[1, [[2, 0], [3, 0], [4, 0]]]], "the conflicts")
+    # Fewer axes than others have is no disagreement.
+    annotations = [[0, dims(".", "")], [1, dims("a", "")], [2, dims("", "c.")]]
+    got = judged(student, rng, shapes, ops, annotations, ["|c", "a|c", "a|c", "a|c", "a|c"])
+    check.equal(got.conflicts, [], "the conflicts")
+
+
+LONG = [["a", 4], ["b", 2], ["c", 2]]
+
+
+@number("4.10")
+@weight(1)
+@hint("Axes are dealt from the left, and what does not fit stops the dimension. Handout, part 4, the rule.")
+@pytest.mark.parametrize(
+    ("before", "after", "said", "want"),
+    [
+        ([2, 2], [4], [[0, dims("b", "")], [1, dims("a")]], ["b|", "a"]),
+        ([2, 4], [8], [[1, dims("a")]], ["|", "a"]),
+        ([2, 4], [8], [[0, dims("", "c")]], ["|c", ""]),
+        ([6, 4], [24], [[1, dims("ab")]], ["|", "ab"]),
+        ([2, 2, 4], [16], [[0, dims("", "", "b")], [1, dims("a")]], ["||b", "a"]),
+        ([2, 4, 4], [32], [[0, dims("b", "", "a")]], ["b||a", "b"]),
+        ([2, 4, 4], [32], [[1, dims("bac")]], ["b|a|c", "bac"]),
+        ([4, 2, 4], [32], [[1, dims("ba")]], ["b||", "ba"]),
+        ([4, 2, 4], [32], [[0, dims("bc", "", "a")]], ["bc||a", "bc"]),
+    ],
+)
+def test_axes_of_merged_dimensions(student, rng, before, after, said, want):
+    """axes of sizes 2 and 4 on dimensions of two and three factors, merged and split"""
+    merge, split = [["Reshape", [0], 1]], [["Reshape", [1], 0]]
+    judged(student, rng, [before, after], merge, said, want, LONG)
+    judged(student, rng, [before, after], split, said, want, LONG)

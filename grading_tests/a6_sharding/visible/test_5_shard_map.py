@@ -24,7 +24,8 @@ def mapped(mesh, kind, axes, options, blocks) -> judge.Run:
 
     every = minispmd.P(tuple(name for name, _ in mesh))
     along = tuple(axes) if len(axes) > 1 else axes[0]
-    call = getattr(minispmd, kind)
+    here = lambda x, axes: np.full_like(x, minispmd.axis_index(axes))
+    call = here if kind == "axis_index" else getattr(minispmd, kind)
     run = minispmd.shard_map(lambda x: call(x, along, **options), describe.mesh(mesh), (every,), every)
     whole = run(np.concatenate(blocks))
     return {"outputs": np.split(whole, len(blocks)), "log": describe.log(run.fabric)}
@@ -33,10 +34,15 @@ def mapped(mesh, kind, axes, options, blocks) -> judge.Run:
 def expected(mesh: list[Any], kind: str, axes: list[str], options: dict[str, Any], blocks: list[Any]) -> list[Any]:
     """Every device's output."""
     wanted: list[Any] = [None] * len(blocks)
-    for group in generators.groups(mesh, axes):
+    groups = generators.groups(mesh, axes)
+    if parts := options.get("axis_index_groups"):
+        groups = [[group[place] for place in part] for group in groups for part in parts]
+    for group in groups:
         mine, n = [blocks[device] for device in group], len(group)
         for place, device in enumerate(group):
             match kind:
+                case "axis_index":
+                    wanted[device] = np.full_like(blocks[device], place)
                 case "psum":
                     wanted[device] = sum(mine)
                 case "all_gather":
@@ -57,14 +63,14 @@ def expected(mesh: list[Any], kind: str, axes: list[str], options: dict[str, Any
 @hint(
     "Devices that differ along the named axes only are a group, in the axes' order. Handout, part 5, collectives."
 )
-@pytest.mark.parametrize("kind", ["psum", "all_gather", "psum_scatter", "all_to_all", "ppermute"])
+@pytest.mark.parametrize("kind", ["axis_index", "psum", "all_gather", "psum_scatter", "all_to_all", "ppermute"])
 def test_collectives_by_axis_names(student, rng, kind):
-    """psum, all_gather, psum_scatter, all_to_all and ppermute along one axis and along several"""
+    """axis_index and the collectives along one axis and along several, in the order named, and in groups"""
     for mesh in ([["x", 2], ["y", 3]], [["y", 4], ["x", 2]], [["x", 2], ["z", 2], ["y", 2]]):
         names = [name for name, _ in mesh]
         devices = math.prod(size for _, size in mesh)
         for count in range(1, len(names) + 1):
-            axes = [str(name) for name in rng.permutation(names)[:count]]
+            axes = names[::-1] if count == 3 else [str(name) for name in rng.permutation(names)[:count]]
             n = math.prod(dict(mesh)[axis] for axis in axes)
             options: dict[str, Any] = (
                 {"dim": int(rng.integers(2))} if kind in ("all_gather", "psum_scatter") else {}
@@ -74,6 +80,8 @@ def test_collectives_by_axis_names(student, rng, kind):
             if kind == "ppermute":
                 places = [[int(place) for place in rng.permutation(n)] for _ in range(2)]
                 options = {"perm": [list(pair) for pair in zip(*places, strict=True)][: int(rng.integers(n + 1))]}
+            if kind not in ("ppermute", "axis_index") and n % 2 == 0 and n >= 4:
+                options["axis_index_groups"] = rng.permutation(n).reshape(2, n // 2).tolist()
             draw = generators.terms if kind.startswith("psum") else generators.distinct
             blocks = draw(rng, devices, [n, n], "int64")
             run = student(mapped, mesh, kind, axes, options, blocks)
@@ -83,7 +91,7 @@ def test_collectives_by_axis_names(student, rng, kind):
                 check.equal(got, want, f"{kind} along {axes} of {mesh}: the output of device {device}")
             if kind.startswith("psum"):
                 judge.summed(run, blocks)
-            else:
+            elif kind != "axis_index":
                 judge.moved(run, blocks, free=[0])
 
 
@@ -209,9 +217,19 @@ def refused(what) -> Any:
             return minispmd.shard_map(lambda x: x, mesh, (P("x"),), P("x"))(x, x)
         case "results":
             return minispmd.shard_map(lambda x: (x, x), mesh, (P("x"),), (P("x"), P("x"), P()))(x)
+        case "one too many":
+            program = lambda x: (x, x, x) if minispmd.axis_index(("x", "y")) == 3 else (x, x)
+            return minispmd.shard_map(program, mesh, (P("x"),), (P("x"), P("x")))(x)
+        case "two for one":
+            return minispmd.shard_map(lambda x: (x, x), mesh, (P("x"),), P("x"))(x)
         case "shapes":
             program = lambda x: x[: 1 + minispmd.axis_index("x")]
             return minispmd.shard_map(program, mesh, (P("x"),), P("x"))(x)
+        case "dtypes":
+            program = lambda x: x.astype("float32") if minispmd.axis_index("x") else x
+            return minispmd.shard_map(program, mesh, (P("x"),), P("x"))(x)
+        case "negative":
+            return minispmd.shard_map(lambda x: minispmd.ppermute(x, "x", [(-1, 0)]), mesh, (P("x"),), P("x"))(x)
         case "positions":
             return minispmd.shard_map(lambda x: minispmd.ppermute(x, "x", [(0, 2)]), mesh, (P("x"),), P("x"))(x)
 
@@ -219,7 +237,13 @@ def refused(what) -> Any:
 @number("5.5")
 @weight(1)
 @hint("Look at what shard_map's docstring says is raised, and by what.")
-@pytest.mark.parametrize("what", ["axis", "index", "outside", "arguments", "results", "shapes", "positions"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        *("axis", "index", "outside", "arguments", "results", "one too many", "two for one"),
+        *("shapes", "dtypes", "positions", "negative"),
+    ],
+)
 def test_wrong_calls_are_refused(student, what):
     """unknown axes, calls outside shard_map, and arguments or results that do not fit raise ShardMapError"""
     check.raised(student.error(refused, what), "ShardMapError")

@@ -48,7 +48,7 @@ def shard_map(
         results = fabric.run(lambda device, *mine: function(*mine), *blocks)
         one = isinstance(out_specs, PartitionSpec)
         specs = (out_specs,) if one else tuple(out_specs)
-        by_device = [(result,) if one else tuple(result) for result in results]
+        by_device = [result if isinstance(result, tuple) else (result,) for result in results]
         if {len(result) for result in by_device} != {len(specs)}:
             raise ShardMapError(f"the function does not return {len(specs)} results, one for each of out_specs")
         whole = [_join([result[i] for result in by_device], spec, mesh) for i, spec in enumerate(specs)]

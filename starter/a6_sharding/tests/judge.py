@@ -39,10 +39,11 @@ class Receive(msgspec.Struct, array_like=True, frozen=True, tag="recv"):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What every device returned, sent and received."""
+    """What every device returned, sent and received, and its input after the run."""
 
     outputs: list[np.ndarray]
     log: list[list[Send | Receive]]
+    inputs: list[np.ndarray] = []
 
 
 class Propagated(msgspec.Struct, frozen=True):

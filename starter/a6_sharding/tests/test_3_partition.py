@@ -104,7 +104,7 @@ def test_the_five_cuts(student, rng):
 
 
 @number("3.3")
-@weight(3)
+@weight(2)
 @hint("If the output is cut, a whole sum is too much; gather the smaller operand. Handout, part 3, five cuts.")
 def test_exercise_ten_and_two_axes(student):
     """exercise 10 (96 and 48 MiB), the smaller operand is gathered, and what XLA does on a mesh of two axes"""
@@ -113,6 +113,7 @@ def test_exercise_ten_and_two_axes(student):
     best(student, ring, [COLUMNS, ROWS, ROWS], [4096] * 3, 48 * MIB, ["ReduceScatter"])
     best(student, ring, [ROWS, COLUMNS, ROWS], [8192, 1024, 1024], 3 * MIB, ["AllGather"])
     best(student, ring, [ROWS, COLUMNS, COLUMNS], [1024, 1024, 8192], 3 * MIB, ["AllGather"])
+    best(student, ring, [COLUMNS, WHOLE, ROWS], [1024] * 3, 3 * MIB / 4, ["AllToAll"])
     mesh = [["X", 4], ["Y", 2]]
     best(student, mesh, [[None, "X"], ["X"], []], [1024] * 3, 6 * MIB, ["AllReduce"])
     best(student, mesh, [["X"], [None, "X"], ["X"]], [1024] * 3, 3 * MIB, ["AllGather"])
@@ -164,6 +165,7 @@ SQUARE, CUBE = [["x", 2], ["y", 2]], [["x", 2], ["y", 2], ["z", 2]]
             [["AllToAll", "x", ["x"], 1, 2], ["AllToAll", "x", ["y"], 0, 2]],
         ),
         ([["x", 2], ["y", 4]], [[["x", "y"]], [["y", "x"]]], 1, 1.0, [["Permute", "x", [["y", "x"]]]]),
+        (SQUARE, [[["x", "y"]], [None, ["x", "y"]]], 2, 0.75, [["AllToAll", "x", ["x", "y"], 0, 1]]),
         (SQUARE, [["x", "y"], ["x", "y"]], 2, 0.0, []),
     ],
 )
@@ -189,6 +191,12 @@ def test_ties(student, rng):
     _, steps = matmul_bytes(student, [["x", n]], [COLUMNS, ROWS, WHOLE], [size] * 3)
     check.equal(
         judge_programs.kinds(steps), ["AllReduce"], "steps: two gathers send as much and leave all the work to all"
+    )
+    _, steps = matmul_bytes(student, [["x", n]], [ROWS, WHOLE, WHOLE], [size] * 3)
+    check.equal(
+        [step[0] for step in steps],
+        ["Dot", "AllGather"],
+        "steps: gathering a first sends as much and is more work",
     )
     mesh = [["x", 2], ["y", n]]
     _, steps = matmul_bytes(student, mesh, [[], [], ["x", "y"]], [size] * 3)
@@ -250,3 +258,44 @@ def test_a_program_computes_the_product(student, rng, specs):
         judge.held(run, [np.array(block_of(b, mesh, layout(ROWS), device)) for device in range(n)], b)
     else:
         check.that(min(traffic.sent) > 0, "bytes sent by a device", expected="some", got="none")
+
+
+@probe
+def carried_out(mesh, program, shape, start, blocks) -> judge.Run:
+    """execute of a program of this many steps, on a fabric."""
+    import minispmd
+    from minispmd.program import State
+
+    import describe
+
+    steps = tuple(describe.read_step(step) for step in program)
+    state = State({"x": tuple(shape)}, {"x": describe.layout(start)})
+    run = lambda device, x: minispmd.execute(device, steps, state, {"x": x})
+    return describe.run(mesh, run, blocks)
+
+
+@number("3.11")
+@weight(1)
+@hint("A slice is by position along its axes, an all-to-all splits the dimension it moves to. See program.py.")
+@pytest.mark.parametrize("sizes", [[2, 4], [4, 2]])
+def test_every_kind_of_step_is_carried_out(student, rng, sizes):
+    """execute of a slice, an all-to-all, a permute and a gather, one after the other, on 2·4 devices"""
+    mesh = [["x", sizes[0]], ["y", sizes[1]]]
+    shape = [8 * int(size) for size in rng.permutation([1, 2, 3])[:2]]
+    (x,) = generators.distinct(rng, 1, shape, "float64")
+    half = shape[0] * shape[1] // 8 * 8
+    steps: list[list[Any]] = [
+        ["Slice", "x", ["x"], 0],
+        ["AllToAll", "x", ["y"], 1, 0, half * (sizes[1] - 1) // sizes[1]],
+        ["Permute", "x", [["y", "x"], []], half],
+        ["AllGather", "x", ["x"], 0, half * (sizes[0] - 1)],
+    ]
+    layouts: list[Any] = [((), ("y",)), (("x",), ("y",)), (("x", "y"), ()), (("y", "x"), ()), (("y",), ())]
+    for count in range(1, len(steps) + 1):
+        blocks = [np.array(block_of(x, mesh, layouts[0], device)) for device in range(8)]
+        run = student(carried_out, mesh, steps[:count], shape, layouts[0], blocks)
+        judge.traffic(run, mesh)
+        judge.moved(run, blocks)
+        for device, got in enumerate(run.outputs):
+            want = block_of(x, mesh, layouts[count], device)
+            check.equal(got, np.array(want), f"device {device}'s block after {steps[count - 1]}")

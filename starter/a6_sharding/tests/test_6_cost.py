@@ -70,6 +70,8 @@ def test_times_of_rings_and_tori(student, rng):
     check.equal(len(got), len(drawn), "the number of answers")
     for (call, want), found in zip(drawn, got, strict=True):
         check.close(np.asarray(found), np.asarray(want), relative=1e-9, what=f"{call[0]}{call[1]} {call[2]}")
+    unknown = student.error(seconds, [["collective_seconds", ["gather", 1e6, 4], {}]], bandwidth, hop)
+    check.raised(unknown, "ValueError")
 
 
 @probe
@@ -147,23 +149,32 @@ def timeline(config, chip, batch, model) -> list[tuple[str, str, float, float]]:
     "Gradients travel while earlier layers compute; activations hold everybody up. Handout, part 6, the timeline."
 )
 def test_what_overlaps(student, rng):
-    """gradients overlap the backward pass, activations do not: the spans of a step"""
+    """gradients overlap the backward pass, activations do not: the spans of a step, in order of their start"""
     layers, width, sequence, vocabulary, batch_size = 3, 128, 64, 1000, 16
     config = [layers, width, sequence, vocabulary, 4, batch_size]
     flops, network = float(rng.uniform(1e12, 2e12)), float(rng.uniform(1e9, 4e9))
-    batch, model = 4, 2
-    spans = student(timeline, config, [flops, network, 1e12], batch, model)
-    tokens = batch_size / batch * sequence
-    matrices = 12 * width**2 / model
-    lengths = {f"forward {layer}": 2 * matrices * tokens / flops for layer in range(layers)}
-    lengths |= {f"backward {layer}": 4 * matrices * tokens / flops for layer in range(layers)}
-    lengths["head"] = 6 * vocabulary * width * tokens / flops
-    exchange = 2 * 2 * (model - 1) / model * 4 * tokens * width / network
-    lengths |= {f"exchange {way} {layer}": exchange for layer in range(layers) for way in ("forward", "backward")}
-    share = 2 * (batch - 1) / batch * 4 / network
-    lengths |= {f"gradient {layer}": share * (matrices + 13 * width) for layer in range(layers)}
-    lengths["gradient embeddings"] = share * (vocabulary + sequence + 2) * width
+    for batch, model in ((4, 2), (8, 1), (1, 4)):
+        spans = student(timeline, config, [flops, network, 1e12], batch, model)
+        tokens = batch_size / batch * sequence
+        matrices = 12 * width**2 / model
+        lengths = {f"forward {layer}": 2 * matrices * tokens / flops for layer in range(layers)}
+        lengths |= {f"backward {layer}": 4 * matrices * tokens / flops for layer in range(layers)}
+        lengths["head"] = 6 * vocabulary * width * tokens / flops
+        exchange = 2 * 2 * (model - 1) / model * 4 * tokens * width / network
+        lengths |= {
+            f"exchange {way} {layer}": exchange for layer in range(layers) for way in ("forward", "backward")
+        }
+        share = 2 * (batch - 1) / batch * 4 / network
+        lengths |= {f"gradient {layer}": share * (matrices + 13 * width) for layer in range(layers)}
+        lengths["gradient embeddings"] = share * (vocabulary + sequence + 2) * width
+        judge_spans(spans, layers, {name: length for name, length in lengths.items() if length})
+
+
+def judge_spans(spans: list[Any], layers: int, lengths: dict[str, float]) -> None:
+    """Pass if the spans have these lengths, start when they may, and come in the order of their starts."""
     check.equal(sorted(name for name, *_ in spans), sorted(lengths), "the names of the spans")
+    starts = [start for _, _, start, _ in spans]
+    check.equal(starts, sorted(starts), "the starts of the spans, which are in order")
     at = {name: (start, end) for name, _, start, end in spans}
     for name, length in lengths.items():
         start, end = at[name]
@@ -172,18 +183,54 @@ def test_what_overlaps(student, rng):
     order += ["head"]
     order += [p for layer in reversed(range(layers)) for p in (f"backward {layer}", f"exchange backward {layer}")]
     clock, free = 0.0, 0.0
-    for name in order:
-        check.close(
-            np.asarray(1 + at[name][0]), np.asarray(1 + clock), relative=1e-9, what=f"1 + start of {name!r}"
-        )
+    for name in (name for name in order if name in at):
+        what = f"1 + start of {name!r}"
+        check.close(np.asarray(1 + at[name][0]), np.asarray(1 + clock), relative=1e-9, what=what)
         clock = at[name][1]
-    for name in [*(f"gradient {layer}" for layer in reversed(range(layers))), "gradient embeddings"]:
+    gradients = [*(f"gradient {layer}" for layer in reversed(range(layers))), "gradient embeddings"]
+    for name in (name for name in gradients if name in at):
         ready = at["backward " + name.split()[1]][1] if "embeddings" not in name else at["backward 0"][1]
-        want = max(ready, free)
-        check.close(
-            np.asarray(1 + at[name][0]), np.asarray(1 + want), relative=1e-9, what=f"1 + start of {name!r}"
-        )
+        what = f"1 + start of {name!r}"
+        check.close(np.asarray(1 + at[name][0]), np.asarray(1 + max(ready, free)), relative=1e-9, what=what)
         free = at[name][1]
+
+
+@probe
+def planned(config, chip, devices) -> tuple[int, int, float, int, float]:
+    """plan: batch, model, seconds, bytes of state; and the end of that mesh's timeline."""
+    import minispmd
+
+    gpt, chip = minispmd.Gpt(*config), minispmd.Chip(*chip)
+    found = minispmd.plan(gpt, chip, devices)
+    end = max(span.end for span in minispmd.step_timeline(gpt, chip, found.batch, found.model))
+    return [int(found.batch), int(found.model), float(found.seconds), int(found.state_bytes), float(end)]
+
+
+@number("6.5")
+@weight(1)
+@hint("Every way to write the devices as batch · model that fits heads, batch and memory. See plan's docstring.")
+def test_plans_where_little_is_allowed(student, rng):
+    """plan where memory, batch or heads leave one mesh or none, and where two meshes are as fast"""
+    layers, vocabulary = int(rng.integers(2, 12)), int(rng.integers(1000, 40_000))
+    config, fast = [layers, 512, 128, vocabulary, 8, 32], [2e14, 1e11]
+    states = {model: by_formula(config, [(1, model)])[2] for model in (1, 2, 4, 8)}
+    # A model of one layer whose gradients take exactly as long as the exchange and a head that is not cut.
+    tie = [1, 8, 4, 166, 2, 2]
+    cases: list[Any] = [
+        ([*config[:4], 4, 32], [*fast, states[4]], 8, (2, 4)),  # memory asks for 4, four heads allow no more
+        (config, [*fast, states[8]], 8, (1, 8)),
+        ([*config[:5], 6], [*fast, 1e15], 16, (2, 8)),  # 16 and 4 do not divide a batch of 6, 16 no 8 heads
+        ([*config[:4], 1, 32], [*fast, 1e15], 8, (8, 1)),
+        (tie, [2.0**30, 2.0**28, 1e15], 2, (2, 1)),
+    ]
+    for given_config, chip, devices, mesh in cases:
+        what = f"of {devices} devices for {given_config} on {chip}"
+        batch, model, seconds_, state, end = student(planned, given_config, chip, devices)
+        check.equal([batch, model], list(mesh), f"the mesh {what}")
+        check.close(np.asarray(seconds_), np.asarray(end), relative=1e-9, what=f"the seconds {what}")
+        check.close(np.asarray(float(state)), np.asarray(by_formula(given_config, [mesh])[2]), relative=1e-9)
+    for none in ((config, [*fast, states[8] - 1], 8), ([*config[:4], 4, 3], [*fast, 1e15], 8)):
+        check.raised(student.error(planned, *none), "NoPlan", devices=8)
 
 
 Block = tuple[int, int]
@@ -258,6 +305,11 @@ def test_collective_matmul(student, rng, set_leaderboard_value=None):
     problems = [problem_of(8, 1024, 8, 16)]
     for m in (256, 1024, 4096):
         problems.append(problem_of(int(rng.integers(3, 9)), m, int(rng.integers(4, 10)), int(rng.integers(8, 20))))
+    small = [problem_of(2, 128, 3, 5), problem_of(3, 128, 1, 1), problem_of(2, 128, 1, 1)]
+    few = student(schedules, [plain(problem) for problem in small])
+    check.equal(len(few), len(small), "the number of schedules")
+    for problem, lists in zip(small, few, strict=True):
+        simulated(problem, lists)  # their times are not judged
     answers = student(schedules, [plain(problem) for problem in problems])
     check.equal(len(answers), len(problems), "the number of schedules")
     fractions, worst = [], ""

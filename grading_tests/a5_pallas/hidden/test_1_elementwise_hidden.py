@@ -36,8 +36,8 @@ def test_elementwise_kernels_lower(student, rng):
             ("silu", [kind]),
             ("sgd_update", [kind, kind, [[], "float32"]]),
         ):
+            report = judge.measured(student(judge.program_of, f"elementwise.{name}", arguments, {}), name)
             message = student(judge.lowering_of, f"elementwise.{name}", arguments, {})
             judge.lowers(message, f"{name} of f32[{rows},{columns}]")
-            report = judge.measured(student(judge.program_of, f"elementwise.{name}", arguments, {}), name)
             judge.legal(report, name)
             judge.fits(report, 8 * judge.MIB, name)

@@ -52,7 +52,7 @@ def packed(mask):
 
 def blocks_of(mask, block_q, block_kv):
     """The mask as [rows, columns, block_q, block_kv]."""
-    rows, columns = mask.shape[0] // block_q, mask.shape[1] // block_kv
+    rows, columns = (size // block for size, block in zip(mask.shape, (block_q, block_kv), strict=True))
     return mask.reshape(rows, block_q, columns, block_kv).swapaxes(1, 2)
 
 

@@ -25,8 +25,8 @@ def stats(bm, bk, bn, in_bytes, out_bytes) -> list[float]:
 
 def right_stats(bm, bk, bn, in_bytes=2, out_bytes=2):
     """Intensity and bytes of VMEM."""
-    fetched = (bm * bk + bk * bn) * in_bytes
-    return 2 * bm * bk * bn / fetched, 2 * fetched + 2 * bm * bn * out_bytes + 4 * bm * bn
+    intensity = 2 * bm * bn / ((bm + bn) * in_bytes)
+    return intensity, 2 * in_bytes * bk * (bm + bn) + (2 * out_bytes + 4) * bm * bn
 
 
 @number("7.1")
@@ -64,9 +64,10 @@ def steps_of(shape, tile):
 def fewest(shape, in_bytes, chip):
     """Whether legal tiles that fit reach the ridge, and the fewest steps of those that do (or of all)."""
     sizes = [np.array(sorted({min(size, 128 * n) for n in range(1, -(-size // 128) + 1)})) for size in shape]
-    tiles = np.meshgrid(*sizes, indexing="ij")
+    tiles = np.ix_(*sizes)
     intensity, vmem = right_stats(*tiles, in_bytes, in_bytes)
-    steps = np.prod([-(-size // tile) for size, tile in zip(shape, tiles, strict=True)], axis=0)
+    along_m, along_k, along_n = (-(-size // tile) for size, tile in zip(shape, tiles, strict=True))
+    steps = along_m * along_k * along_n
     fits = vmem <= chip.vmem_bytes
     over = fits & (intensity >= chip.ridge)
     return bool(over.any()), int(steps[over if over.any() else fits].min())

@@ -19,7 +19,7 @@ import numpy as np
 from .chips import STEP_SECONDS, Chip
 from .program import Block, Body, Call, Program, Type, bytes_of
 from .scalars import flops_of
-from .walk import Walk, Work
+from .walk import Budget, Walk, Work
 
 _FREE = set("reshape squeeze broadcast_in_dim bitcast_convert_type copy stop_gradient iota jit pjit".split())
 
@@ -35,7 +35,7 @@ def inspect(function: Any, *arguments: Any) -> Report:
 
 
 def report(program: Program) -> Report:
-    """Measure a program. Raises `walk.TooLong` for a grid that is too long to follow."""
+    """Measure a program. Raises `walk.TooLong` for one that is too long to follow."""
     return Report(program)
 
 
@@ -126,9 +126,9 @@ def _axes(axes: list[int]) -> str:
 class Kernel:
     """One `pallas_call`, measured."""
 
-    def __init__(self, program: Program, call: Call, times: int = 1) -> None:
+    def __init__(self, program: Program, call: Call, times: int, budget: Budget) -> None:
         self.call, self.times = call, times
-        self._walk = Walk(program, call)
+        self._walk = Walk(program, call, budget)
 
     @cached_property
     def traffic(self) -> list[Traffic]:
@@ -216,13 +216,16 @@ class Report:
         self.bytes_outside = 0.0
         self.largest_outside = Type([], "bool")
         self.primitives_outside: set[str] = set()
+        self._budget = Budget()
         if program.bodies:
             self._outside(program.bodies[0], 1)
 
     def _outside(self, body: Body, times: int) -> None:
         for equation in body.equations:
+            self._budget.spend(5000)
             if equation.call is not None:
-                self.kernels.append(Kernel(self.program, self.program.calls[equation.call], times))
+                call = self.program.calls[equation.call]
+                self.kernels.append(Kernel(self.program, call, times, self._budget))
                 continue
             repeat = int(equation.params.get("length", 1)) if equation.primitive == "scan" else 1
             for number in equation.bodies:

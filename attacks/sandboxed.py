@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from attacks import Attack, ByHeart, Job, Outcome, Without, write_submission
+from attacks import Attack, ByHeart, Job, Outcome, Unjudged, Without, write_submission
 from attacks.arena import Arena, clear_after
 from attacks.catalogue.successes import MEMORY_MIB
 from autograder import grading, report
@@ -117,6 +117,8 @@ def grade_in_sandbox(job: Job, attack: Attack, arena: Arena) -> Outcome:
         seed = SEED if job.side == "control" else OTHER_SEED
     elif isinstance(attack.control, Without) and job.side == "control":
         defences = attack.control.defences
+    elif isinstance(attack.control, Unjudged) and job.side == "control":
+        _pass_everything(assignment, attack.control)
     uids = _note_uids()
     submission = arena.base / "submission"
     with arena.watching([assignment.root / "grading_tests"], user=0) as known:
@@ -139,6 +141,14 @@ def grade_in_sandbox(job: Job, attack: Attack, arena: Arena) -> Outcome:
     if graded is not None:
         _publish(graded, assignment, arena, outcome)
     return outcome
+
+
+def _pass_everything(assignment: Assignment, control: Unjudged) -> None:
+    """Let one function of the copied judge do nothing."""
+    path = assignment.tests / f"{control.module}.py"
+    text = path.read_text("utf-8")
+    assert f"\ndef {control.function}(" in text, f"{path.name} has no function {control.function}"
+    path.write_text(f"{text}\n\ndef {control.function}(*_, **__):\n    pass\n", "utf-8")
 
 
 def _note_uids() -> dict[int, int]:

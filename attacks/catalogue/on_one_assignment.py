@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from attacks import Attack, Naive, Without
+from attacks import Attack, Naive, Unjudged
 from attacks.catalogue.successes import bloats, doubles, gains
-from autograder.sandbox.limits import Defences
 
 _EVERY, _WIRE = ("_every_function",), ("_wire",)
 
@@ -108,14 +107,19 @@ _MODULES = [
 
 _KERNELS = [
     Attack(
-        "forged_program",
-        "Replace the functions that trace a kernel and write its program down, which run beside it.",
-        Without(Defences(), gains),
+        f"forged_program_{how}",
+        f"Compute in plain jnp, and report the program of a kernel that {meaning}.",
+        Unjudged("tied", "computes", gains),
+        payload="forged_program",
+        settings={"how": how},
         assignments=("a5_pallas",),
         file="pallas_kernels/elementwise.py",
         tests=("test_silu",),
-        weakness="a kernel's program is written down by JAX, in the process of the student's code",
-    ),
+    )
+    for how, meaning in (
+        ("decoy", "does nothing of the kind"),
+        ("reciting", "copies the right values, which it captured"),
+    )
 ]
 
 ON_ONE_ASSIGNMENT: tuple[Attack, ...] = (

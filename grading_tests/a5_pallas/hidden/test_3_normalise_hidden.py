@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from autograder.kit import check, hint, number, weight
 
 import generators
 import judge
+import tied
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_jax.json").read_text("utf-8"))
 
@@ -60,30 +62,49 @@ def test_bfloat16_computes_in_float32(student, rng):
         judge.close(got, value, f"{kernel} of bfloat16", ulps=0.6, dtype="bfloat16")
 
 
+def of_rows(rule, rows, x, *others):
+    """The rule of these rows."""
+    return rule(x[rows], *others)
+
+
+def cotangents_of_rows(rows, *inputs):
+    """The cotangent of x in these rows."""
+    x, *gamma_and_beta, dy = inputs
+    if not gamma_and_beta:
+        return [reference.softmax_gradient(x[rows], dy[rows])]
+    dx, _, _ = reference.layernorm_gradient(x[rows], gamma_and_beta[0], dy[rows])
+    return [dx, None, None]
+
+
 @number("3.10")
 @weight(1)
 @hint("A block of whole rows: fetched once, or twice by two kernels; written once. Handout, part 3, budgets.")
-def test_rows_are_fetched_once(student):
+def test_rows_are_fetched_once(student, rng):
     """softmax and layernorm of large arrays: traffic, VMEM, legal blocks"""
     x, row = [[4096, 2048], "float32"], [[2048], "float32"]
     once, worst = 4096 * 2048 * 4, (1.0, "")
-    for kernel, arguments, forward, backward in (
-        ("normalise.softmax", [x], 3, 6),
-        ("normalise.layernorm", [x, row, row], 3, 6),
-        ("normalise.rmsnorm", [x, row], 3, None),
+    for kernel, arguments, forward, backward, rule in (
+        ("normalise.softmax", [x], 3, 6, reference.softmax),
+        ("normalise.layernorm", [x, row, row], 3, 6, reference.layernorm),
+        ("normalise.rmsnorm", [x, row], 3, None, reference.rmsnorm),
     ):
-        report = judge.measured(student(judge.program_of, kernel, arguments, {}), kernel)
+        plan = student(judge.program_of, kernel, arguments, {})
+        report = judge.measured(plan, kernel)
         judge.only_kernels(report, kernel)
         judge.fits(report, 16 * judge.MIB, kernel)
         judge.lowers(student(judge.lowering_of, kernel, arguments, {}), kernel)
         worst = min(worst, judge.traffic_fraction(report, 1.02 * forward * once, 4 * once, kernel))
+        tied.computes_in_part(rng, plan, arguments, partial(of_rows, rule), kernel, ulps=64)
         if backward:
-            report = judge.measured(student(judge.gradient_program_of, kernel, arguments, x, {}), kernel)
+            plan = student(judge.gradient_program_of, kernel, arguments, x, {})
+            report = judge.measured(plan, kernel)
             judge.only_kernels(report, f"the gradient of {kernel}")
             judge.legal(report, f"the gradient of {kernel}")
             judge.fits(report, 16 * judge.MIB, f"the gradient of {kernel}")
             budget = (1.02 * backward * once, 8 * once)
             worst = min(worst, judge.traffic_fraction(report, *budget, f"the gradient of {kernel}"))
+            what = f"the gradient of {kernel}"
+            tied.computes_in_part(rng, plan, [*arguments, x], cotangents_of_rows, what, ulps=64)
     judge.earned(worst)
 
 

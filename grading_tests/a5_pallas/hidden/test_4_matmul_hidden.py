@@ -9,18 +9,30 @@ from autograder.kit import check, hint, number, weight
 
 import generators
 import judge
+import tied
+
+
+def some_rows(rng, plan, kinds, rule, what, **close):
+    """The program computes the product: compared in a few rows of it, which the grader draws."""
+
+    def part(rows, x, *others):
+        return rule(x[rows], *others)
+
+    tied.computes_in_part(rng, plan, kinds, part, what, **close)
 
 
 @number("4.6")
 @weight(2)
 @hint("Which grid order lets a block stay, and how much VMEM do the blocks take? Handout, part 4, budgets.")
-def test_traffic_and_memory_of_products(student):
+def test_traffic_and_memory_of_products(student, rng):
     """what a product fetches and holds, at the blocks that it is given"""
     bf16, blocks = "bfloat16", {"block_m": 512, "block_n": 512, "block_k": 512}
     kinds = [[[2048, 2048], bf16], [[2048, 2048], bf16]]
-    report = judge.measured(student(judge.program_of, "matmul.matmul", kinds, blocks), "matmul")
+    plan = student(judge.program_of, "matmul.matmul", kinds, blocks)
+    report = judge.measured(plan, "matmul")
     judge.only_kernels(report, "matmul")
     judge.legal(report, "matmul")
+    some_rows(rng, plan, kinds, reference.matmul, "matmul", ulps=0.6, dtype=bf16)
     judge.fits(report, 8 * judge.MIB, "matmul")
     each = 2048 * 2048 * 2
     judge.earned(judge.traffic_fraction(report, 1.02 * (4 + 4 + 1) * each, 2 * 9 * each, "matmul"))
@@ -29,14 +41,14 @@ def test_traffic_and_memory_of_products(student):
 @number("4.7")
 @weight(1)
 @hint("A block of weights becomes floats inside of the kernel; HBM is read one byte for each weight.")
-def test_weights_are_never_floats_as_a_whole(student):
+def test_weights_are_never_floats_as_a_whole(student, rng):
     """int8 weights are dequantised a block at a time"""
     kinds = [[[512, 2048], "float32"], [[2048, 4096], "int8"], [[4096], "float32"]]
     blocks = {"block_m": 512, "block_n": 512, "block_k": 512}
-    report = judge.measured(
-        student(judge.program_of, "matmul.quantized_matmul", kinds, blocks), "quantized_matmul"
-    )
+    plan = student(judge.program_of, "matmul.quantized_matmul", kinds, blocks)
+    report = judge.measured(plan, "quantized_matmul")
     judge.only_kernels(report, "quantized_matmul")
+    some_rows(rng, plan, kinds, reference.quantized_matmul, "quantized_matmul", ulps=64)
     judge.fits(report, 12 * judge.MIB, "quantized_matmul")
     largest = judge.largest_value(report)
     check.that(
@@ -67,13 +79,15 @@ def test_small_products(student, rng):
 @number("4.9")
 @weight(1)
 @hint("Block sizes are Python ints, used as they come; only where the dimension is smaller are they cut down.")
-def test_block_sizes_are_used(student):
+def test_block_sizes_are_used(student, rng):
     """the blocks are those that are asked for"""
     kinds = [[[1024, 768], "float32"], [[768, 1280], "float32"]]
     for bm, bk, bn in ((256, 128, 640), (128, 768, 256)):
         options = {"block_m": bm, "block_n": bn, "block_k": bk}
-        report = judge.measured(student(judge.program_of, "matmul.matmul", kinds, options), "matmul")
+        plan = student(judge.program_of, "matmul.matmul", kinds, options)
+        report = judge.measured(plan, "matmul")
         (kernel,) = judge.only_kernels(report, "matmul")
         outputs = [block.shape for block in kernel.call.outputs]
         check.equal(outputs, [[bm, bn]], f"the output's block for blocks of {bm}, {bk}, {bn}")
         check.at_most(kernel.vmem, 2 * 4 * (bm * bk + bk * bn + bm * bn) + 4 * bm * bn, "bytes of VMEM")
+        some_rows(rng, plan, kinds, reference.matmul, "matmul", ulps=32)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from given_pallas_kernels import reference
 
 from autograder.kit import check, hint, number, weight
 
 import generators
 import judge
+import tied
 
 
 @number("5.7")
@@ -29,10 +32,22 @@ LONG = [[[1, 4096, 128], "bfloat16"]] * 3
 WIDE = {"block_q": 512, "block_k": 512}
 
 
+def of_queries(causal, rows, q, k, v):
+    """Attention of a few of the queries."""
+    mask = reference.causal_mask(4096, 4096)[rows] if causal else None
+    return reference.attention(q[:, rows], k, v, mask)
+
+
+def gradient_by_q(rows, q, k, v, do):
+    """The cotangents of a few of the queries of causal attention."""
+    mask = reference.causal_mask(4096, 4096)[rows]
+    return [reference.attention_gradient(q[:, rows], k, v, do[:, rows], mask)[0], None, None]
+
+
 @number("5.8")
 @weight(2)
 @hint("No array of queries by keys, forward or backward: only blocks of it, inside of kernels. Handout, part 5.")
-def test_nothing_is_as_large_as_queries_by_keys(student):
+def test_nothing_is_as_large_as_queries_by_keys(student, rng):
     """no array of queries by keys; the work is in kernels, whose blocks fit into VMEM"""
     for causal in (False, True):
         options = {**WIDE, "causal": causal}
@@ -50,12 +65,14 @@ def test_nothing_is_as_large_as_queries_by_keys(student):
                 expected="far less than 4,096 × 4,096 elements",
                 got=str(largest),
             )
+    what, inputs = "the gradient of causal attention", [*LONG, LONG[0]]
+    tied.computes_in_part(rng, backward, inputs, gradient_by_q, what, ulps=1, dtype="bfloat16", axis=1)
 
 
 @number("5.9")
 @weight(2)
 @hint("A causal step that computes nothing need not fetch: let its index map name a block that is there already.")
-def test_traffic_of_attention(student):
+def test_traffic_of_attention(student, rng):
     """keys and values are fetched once for each block of queries, and not at all where nothing is seen"""
     worst = (1.0, "")
     for causal, visits in ((False, 8 * 8), (True, 8 * 9 // 2)):
@@ -66,6 +83,8 @@ def test_traffic_of_attention(student):
         block, queries = 512 * 128 * 2, 4096 * 128 * 2
         moved = 2 * visits * block + 2 * queries + 4096 * 4
         worst = min(worst, judge.traffic_fraction(report, 1.05 * moved, 1.6 * moved, what))
+        rule = partial(of_queries, causal)
+        tied.computes_in_part(rng, plan, LONG, rule, what, ulps=1, dtype="bfloat16", axis=1)
     judge.earned(worst)
 
 

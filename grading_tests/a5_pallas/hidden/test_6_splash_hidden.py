@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from given_pallas_kernels import reference
 
@@ -9,17 +11,17 @@ from autograder.kit import check, hint, number, weight
 
 import generators
 import judge
+import tied
 
 HEADS, DEPTH = 2, 64
 
 
-def skips(student, mask, block_q, block_kv):
+def skips(student, rng, mask, block_q, block_kv):
     """Skipped blocks are neither fetched nor computed, counted with the scalars that the kernel prefetches."""
     (queries, keys), options = mask.shape, {"block_q": block_q, "block_kv": block_kv, "mask": mask}
     kinds = [[[HEADS, length, DEPTH], "float32"] for length in (queries, keys, keys)]
-    report = judge.measured(
-        student(judge.program_of, "splash.splash_attention", kinds, options), "splash_attention"
-    )
+    plan = student(judge.program_of, "splash.splash_attention", kinds, options)
+    report = judge.measured(plan, "splash_attention")
     (kernel,) = judge.only_kernels(report, "splash_attention")
     judge.legal(report, "splash_attention")
     blocks = mask.reshape(queries // block_q, block_q, keys // block_kv, block_kv).any(axis=(1, 3))
@@ -41,16 +43,21 @@ def skips(student, mask, block_q, block_kv):
     budget = 2 * (computed + spare) * block_kv * DEPTH * 4
     check.at_most(moved, budget, "bytes of keys and values that are fetched")
 
+    def rule(rows, q, k, v):
+        return reference.attention(q[:, rows], k, v, mask[rows])
+
+    tied.computes_in_part(rng, plan, kinds, rule, "splash_attention", ulps=64, axis=1)
+
 
 @number("6.7")
 @weight(2)
 @hint("A skipped step branches on its kind, and its index map names a block that VMEM holds anyway or needs next.")
 def test_skipped_blocks_cost_nothing(student, rng):
     """skipped blocks are neither computed nor fetched"""
-    skips(student, reference.causal_mask(384, 512), 128, 128)
-    skips(student, reference.causal_mask(1024, 2048), 128, 512)
-    skips(student, reference.window_mask(1024, 200)[:512], 128, 128)
-    skips(student, generators.block_mask(rng, 4, 6, 128, 128), 128, 128)
+    skips(student, rng, reference.causal_mask(384, 512), 128, 128)
+    skips(student, rng, reference.causal_mask(1024, 2048), 128, 512)
+    skips(student, rng, reference.window_mask(1024, 200)[:512], 128, 128)
+    skips(student, rng, generators.block_mask(rng, 4, 6, 128, 128), 128, 128)
 
 
 @number("6.8")
@@ -74,6 +81,8 @@ def test_pieces_of_a_block(student, rng):
         expected="512 keys at once",
         got=str(blocks),
     )
+    rule = partial(reference.attention, mask=mask)
+    tied.computes(rng, got.program, [q, k, v], rule, "splash_attention", ulps=64)
 
 
 @number("6.9")
@@ -92,6 +101,7 @@ def test_only_pages_of_the_sequence_are_fetched(student, rng):
     moved = int(kernel.work.loaded.sum()) + sum(t.bytes for t in kernel.traffic if t.block.array.size == pool)
     pages = sum(-(-length // page) for length in lengths)
     check.at_most(moved, 2 * kv_heads * pages * page * depth * 4, "bytes of keys and values that are fetched")
+    tied.computes(rng, got, arguments, reference.paged_attention, "paged_attention", ulps=64)
 
 
 @number("6.10")

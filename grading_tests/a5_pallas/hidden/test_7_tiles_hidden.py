@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 
+from given_pallas_kernels import reference
+
 from autograder.kit import check, hint, number, weight
 
 import judge
+import tied
 
 ROWS, COLUMNS = 512, 256
 
 
-def copies_of(student):
+def copies_of(student, rng):
     """The only kernel of add_manual_dma, for 512 × 256."""
     kind = [[ROWS, COLUMNS], "float32"]
-    report = judge.measured(student(judge.program_of, "tiles.add_manual_dma", [kind, kind], {}), "add_manual_dma")
+    plan = student(judge.program_of, "tiles.add_manual_dma", [kind, kind], {})
+    report = judge.measured(plan, "add_manual_dma")
     (kernel,) = judge.only_kernels(report, "add_manual_dma")
     check.that(
         not kernel.work.unknown,
@@ -22,15 +26,16 @@ def copies_of(student):
         expected="copies that follow from loop counters",
         got=kernel.work.unknown[0] if kernel.work.unknown else "",
     )
+    tied.computes(rng, plan, [kind, kind], lambda x, y: x + reference.wide(y), "add_manual_dma", ulps=2)
     return kernel
 
 
 @number("7.4")
 @weight(1)
 @hint("As many waits as starts on every semaphore, and no copy into a buffer while another is on its way there.")
-def test_every_copy_is_waited_for(student):
+def test_every_copy_is_waited_for(student, rng):
     """copies by hand: everything is copied once and waited for once, through two small buffers"""
-    kernel = copies_of(student)
+    kernel = copies_of(student, rng)
     size = ROWS * COLUMNS * 4
     check.equal([kernel.loaded, kernel.stored], [2 * size, size], "bytes from HBM, and to HBM")
     check.at_most(kernel.vmem, 8 * 64 * COLUMNS * 4, "bytes of VMEM: two chunks each of x, y and the sum")
@@ -62,9 +67,9 @@ def test_every_copy_is_waited_for(student):
 @number("7.5")
 @weight(1)
 @hint("While a chunk is added, the next one arrives and the last sum leaves. Handout, part 7, the picture.")
-def test_copies_overlap_with_the_work(student):
+def test_copies_overlap_with_the_work(student, rng):
     """copies by hand: the next chunk arrives while this one is added, and the last sum leaves"""
-    copies = copies_of(student).work.copies
+    copies = copies_of(student, rng).work.copies
     chunks = ROWS // 64
     loads = [place for place, c in enumerate(copies) if c.act == "start" and c.target.startswith("scratch")]
     load_waits = [place for place, c in enumerate(copies) if c.act == "wait" and c.target.startswith("scratch")]

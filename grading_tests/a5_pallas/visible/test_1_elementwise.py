@@ -10,6 +10,7 @@ from autograder.kit import check, hint, number, weight
 
 import generators
 import judge
+import tied
 
 BOTH = [judge.MATHEMATICS, {"seed": 1}]
 
@@ -31,6 +32,7 @@ def test_transpose_puzzle(student, rng):
     report = judge.measured(got.program, "transpose")
     judge.legal(report, "transpose")
     check.equal(moves(report), [6, 6], "blocks fetched and written by a grid of 6 steps")
+    tied.computes(rng, got.program, [x], np.transpose, "transpose", ulps=1)
 
 
 @number("1.2")
@@ -46,6 +48,7 @@ def test_head_puzzle(student, rng):
     judge.legal(report, "take_head")
     (kernel,) = report.kernels
     check.equal(kernel.loaded, x[0].nbytes, "bytes that are fetched: those of one head")
+    tied.computes(rng, got.program, [x], lambda x: 2 * reference.wide(x[head]), "take_head", ulps=1)
 
 
 @number("1.3")
@@ -59,6 +62,7 @@ def test_row_puzzle(student, rng):
     report = judge.measured(got.program, "add_row")
     judge.legal(report, "add_row")
     check.equal(moves(report), [6, 3, 6], "blocks of x and of the row that are fetched, and blocks written")
+    tied.computes(rng, got.program, [x, row], lambda x, row: reference.wide(x) + row, "add_row", ulps=1)
 
 
 @number("1.4")
@@ -76,7 +80,8 @@ def test_axpy(student, rng):
         judge.legal(report, "axpy")
         vectors = [block for block in report.kernels[0].call.inputs if block.array.shape == [length]]
         check.equal([block.shape for block in vectors], [[128]], "the blocks of x")
-    arguments = [x, np.array(alpha), np.array(beta)]
+        arguments = [x, np.array(alpha), np.array(beta)]
+        tied.computes(rng, got.program, arguments, lambda x, a, b: reference.wide(a) * x + b, "axpy", ulps=4)
     judge.lowers(student(judge.lowering_of, "elementwise.axpy", arguments, {}), "axpy")
 
 
@@ -94,6 +99,7 @@ def test_relu_with_mask(student, rng):
     judge.only_kernels(report, "relu_with_mask")
     check.equal(len(report.kernels), 1, "kernels")
     check.at_most(report.kernels[0].loaded, x.nbytes, "bytes that are fetched")
+    tied.computes(rng, plan, [x], lambda x: [np.maximum(x, 0), (x > 0).astype(np.int8)], "relu_with_mask", ulps=1)
 
 
 @number("1.6")
@@ -105,8 +111,10 @@ def test_silu(student, rng, dtype):
     shape = (generators.ragged(rng, 30, 90), generators.ragged(rng, 130, 300, 128))
     x = generators.normal(rng, *shape, dtype=generators.BFLOAT16 if dtype == "bfloat16" else dtype)
     got = student(judge.results, "elementwise.silu", [x], {}, judge.MATHEMATICS)
-    judge.close(got.value, reference.silu(x), "silu", ulps=16 if dtype == "float32" else 0.6, dtype=dtype)
+    ulps = 16 if dtype == "float32" else 0.6
+    judge.close(got.value, reference.silu(x), "silu", ulps=ulps, dtype=dtype)
     judge.only_kernels(judge.measured(got.program, "silu"), "silu")
+    tied.computes(rng, got.program, [x], reference.silu, "silu", ulps=ulps, dtype=dtype)
 
 
 @number("1.7")
@@ -117,9 +125,11 @@ def test_sgd_update(student, rng):
     params, gradients = (generators.normal(rng, 64, 256) for _ in range(2))
     rate = np.float32(rng.uniform(0.01, 0.5))
     for how in BOTH:
-        got = student(judge.results, "elementwise.sgd_update", [params, gradients, np.array(rate)], {}, how)
+        arguments = [params, gradients, np.array(rate)]
+        got = student(judge.results, "elementwise.sgd_update", arguments, {}, how)
         judge.close(got.value, params - reference.wide(rate) * gradients, "the new parameters", ulps=4)
     (kernel,) = judge.only_kernels(judge.measured(got.program, "sgd_update"), "sgd_update")
     places = [place for place, block in enumerate(kernel.call.inputs) if block.array.shape == [64, 256]]
     check.equal(kernel.call.aliases, [[places[0], 0]], "input_output_aliases: which input gives its buffer")
     check.equal(kernel.call.cost, [kernel.flops, 0, kernel.loaded + kernel.stored], "the CostEstimate")
+    tied.computes(rng, got.program, arguments, lambda p, g, r: p - reference.wide(r) * g, "sgd_update", ulps=4)

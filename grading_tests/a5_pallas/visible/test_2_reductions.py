@@ -10,6 +10,7 @@ from autograder.kit import check, hint, number, weight
 
 import generators
 import judge
+import tied
 
 SHUFFLED = {"seed": 3}
 
@@ -27,6 +28,7 @@ def test_colsum(student, rng):
     report = judge.measured(got.program, "colsum")
     judge.only_kernels(report, "colsum")
     judge.legal(report, "colsum")
+    tied.computes(rng, got.program, [x], lambda x: reference.wide(x).sum(axis=0), "colsum", ulps=32)
 
 
 @number("2.2")
@@ -42,6 +44,7 @@ def test_rowsum(student, rng):
     report = judge.measured(got.program, "rowsum")
     judge.only_kernels(report, "rowsum")
     judge.legal(report, "rowsum")
+    tied.computes(rng, got.program, [x], lambda x: reference.wide(x).sum(axis=1), "rowsum", ulps=32)
 
 
 @number("2.3")
@@ -57,6 +60,7 @@ def test_logsumexp(student, rng, offset):
     report = judge.measured(got.program, "logsumexp")
     judge.only_kernels(report, "logsumexp")
     judge.legal(report, "logsumexp")
+    tied.computes(rng, got.program, [x], reference.logsumexp, "logsumexp", ulps=16)
 
 
 @number("2.4")
@@ -95,6 +99,7 @@ def test_sum_leading(student, rng):
             word if axis not in free else want[axis] for axis, word in enumerate(kernel.call.semantics)
         ]
         check.equal(got_semantics, want, f"dimension_semantics of the grid {tuple(kernel.call.grid)}")
+    tied.computes(rng, got.program, [x], lambda x: reference.wide(x).sum(axis=0), "sum_leading", ulps=16)
 
 
 @number("2.6")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from given_pallas_kernels import reference
@@ -10,6 +12,7 @@ from autograder.kit import check, hint, number, probe, weight
 
 import generators
 import judge
+import tied
 
 EVEN = {"block_q": 128, "block_k": 128}
 SMALL = {"block_q": 32, "block_k": 32}
@@ -35,6 +38,8 @@ def test_attention(student, rng, causal):
     report = judge.measured(got.program, "flash_attention")
     judge.only_kernels(report, "flash_attention")
     judge.legal(report, "flash_attention")
+    rule = partial(reference.attention, mask=masked(causal, 256, 256))
+    tied.computes(rng, got.program, [q, k, v], rule, "flash_attention", ulps=128)
 
 
 @number("5.2")
@@ -86,10 +91,11 @@ def test_gradients_of_attention(student, rng, causal):
     got = student(
         judge.gradients, "flash.flash_attention", [q, k, v], do, {**EVEN, "causal": causal}, "mathematics"
     )
-    want = reference.attention_gradient(q, k, v, do, masked(causal, 256, 256))
-    for name, mine, right in zip("qkv", got.values, want, strict=True):
+    rule = partial(reference.attention_gradient, mask=masked(causal, 256, 256))
+    for name, mine, right in zip("qkv", got.values, rule(q, k, v, do), strict=True):
         judge.close(mine, right, f"the cotangent of {name}", ulps=128)
     judge.only_kernels(judge.measured(got.program, "the gradient of attention"), "the gradient of attention", 2)
+    tied.computes(rng, got.program, [q, k, v, do], rule, "the gradient of attention", ulps=128)
 
 
 @number("5.5")

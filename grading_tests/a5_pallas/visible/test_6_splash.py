@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from autograder.kit import check, hint, number, probe, weight
 
 import generators
 import judge
+import tied
 
 SKIP, PARTIAL, FULL = 0, 1, 2
 
@@ -163,6 +166,8 @@ def test_splash_attention(student, rng, kind):
     got = splash(student, [q, k, v], {**BLOCKS, "mask": mask})
     judge.close(got.value, reference.attention(q, k, v, mask), "the output", ulps=64)
     judge.only_kernels(judge.measured(got.program, "splash_attention"), "splash_attention")
+    rule = partial(reference.attention, mask=mask)
+    tied.computes(rng, got.program, [q, k, v], rule, "splash_attention", ulps=64)
 
 
 @number("6.5")
@@ -192,3 +197,4 @@ def test_paged_attention(student, rng):
     report = judge.measured(got.program, "paged_attention")
     judge.only_kernels(report, "paged_attention")
     judge.legal(report, "paged_attention")
+    tied.computes(rng, got.program, arguments, reference.paged_attention, "paged_attention", ulps=64)

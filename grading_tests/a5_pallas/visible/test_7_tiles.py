@@ -10,6 +10,7 @@ from autograder.kit import check, hint, leaderboard, number, probe, weight
 
 import generators
 import judge
+import tied
 
 MIB = 1 << 20
 
@@ -118,6 +119,7 @@ def test_add_manual_dma(student, rng):
         got = student(judge.results, "tiles.add_manual_dma", [x, y], {}, how)
         judge.close(got.value, x + reference.wide(y), f"x + y of {rows} rows", ulps=2)
     judge.only_kernels(judge.measured(got.program, "add_manual_dma"), "add_manual_dma")
+    tied.computes(rng, got.program, [x, y], lambda x, y: x + reference.wide(y), "add_manual_dma", ulps=2)
 
 
 V5E = CHIPS["v5e"]

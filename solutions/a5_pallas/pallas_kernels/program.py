@@ -3,7 +3,7 @@
 Nothing here knows JAX. A `Program` holds every jaxpr of the traced function in one flat list, `bodies`, in
 which equations name each other's bodies by number; `calls` holds what a `pallas_call` says beyond its kernel.
 Variables are numbers within their body, and `types[n]` is the type of variable `n`. Because all of this is
-numbers, strings and lists, it can be sent to another process and measured there.
+numbers, strings and lists, it can be sent to another process and measured there, and even carried out there.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ class Type:
 
 @dataclass(frozen=True)
 class Literal:
-    """A constant operand; `value` is `None` for one that is not a number."""
+    """A constant operand; `value` is `None` for one that is not a number, `dtype` empty where none is known."""
 
     value: bool | int | float | None = None
+    dtype: str = ""
 
 
 Operand = int | Literal
@@ -54,14 +55,19 @@ class Index:
 
     start: Operand
     size: int
+    stride: int = 1
 
 
 @dataclass(frozen=True)
 class View:
-    """A Ref and the part of it that is meant; `index` is `None` where the part could not be read."""
+    """A Ref and the part of it that is meant; `index` is `None` where the part could not be read.
+
+    For a part of a part, `index` is `None` as well, and `path` holds one index after the other.
+    """
 
     ref: int
     index: list[Index] | None
+    path: list[list[Index]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -82,13 +88,14 @@ class Equation:
 
 @dataclass(frozen=True)
 class Body:
-    """A jaxpr."""
+    """A jaxpr. `captured` are the values of its constants, `None` where they are too large or not numbers."""
 
     types: list[Type]
     inputs: list[int]
     constants: list[int]
     equations: list[Equation]
     outputs: list[Operand]
+    captured: list[np.ndarray | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

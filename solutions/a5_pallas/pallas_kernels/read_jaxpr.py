@@ -5,11 +5,12 @@
 Both versions of JAX that this package supports keep the same facts under slightly different types; the few
 places that differ are in `_open`, `_loop_sizes` and `_index`. Integer operations outside of kernels are
 carried out on the arguments while they are read, because the operands that a kernel prefetches decide which
-blocks it fetches.
+blocks it fetches. Arrays that a function captured come along, so that its program can be carried out elsewhere.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,8 @@ from jax import tree_util
 from .program import Block, Body, Call, Equation, Index, Literal, Operand, Program, Type, View
 
 MAX_KNOWN = 1 << 20  # elements of an integer array whose values are kept
+MAX_CAPTURED = 1 << 20  # bytes of all captured arrays whose values are kept
+_NUMBERS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64".split()
 _SPACES = {"default": "vmem", "None": "vmem", "hbm": "any", "semaphore_mem": "semaphore"}
 
 
@@ -34,7 +37,7 @@ def read(traced: Any, arguments: Sequence[Any] = ()) -> Program:
     jaxpr, constants = _open(traced)
     known = dict(zip(jaxpr.constvars, constants, strict=False))
     known |= dict(zip(jaxpr.invars, arguments, strict=False))
-    reader.body(jaxpr, {var: value for var, value in known.items() if _worth_knowing(value)})
+    reader.body(traced, {var: value for var, value in known.items() if _worth_knowing(value)})
     return Program(reader.bodies, reader.calls, reader.constants)
 
 
@@ -68,6 +71,7 @@ class _Reader:
         self.bodies: list[Any] = []
         self.calls: list[Call] = []
         self.constants: list[Type] = []
+        self._room = MAX_CAPTURED
 
     def body(self, jaxpr: Any, known: dict[Any, Any] | None = None) -> int:
         """Write down a jaxpr and return its number. `known` are values of its variables, and is added to."""
@@ -90,11 +94,20 @@ class _Reader:
             return _literal(atom) if hasattr(atom, "val") else variable(atom)
 
         inputs = [variable(var) for var in jaxpr.invars]
-        captured = [variable(var) for var in jaxpr.constvars]
+        closed_over = [variable(var) for var in jaxpr.constvars]
         equations = [self._equation(eqn, operand, known) for eqn in jaxpr.eqns]
         outputs = [operand(atom) for atom in jaxpr.outvars]
-        self.bodies[number] = Body(types, inputs, captured, equations, outputs)
+        captured = [self._value(constant) for constant in constants]
+        self.bodies[number] = Body(types, inputs, closed_over, equations, outputs, captured)
         return number
+
+    def _value(self, constant: Any) -> np.ndarray | None:
+        """A captured array, as long as there is room for it."""
+        concrete = isinstance(constant, np.ndarray | np.generic | jax.Array) and str(constant.dtype) in _NUMBERS
+        if not concrete or isinstance(constant, jax.core.Tracer) or constant.nbytes > self._room:
+            return None
+        self._room -= constant.nbytes
+        return np.asarray(constant)
 
     def _equation(self, eqn: Any, operand: Any, known: dict[Any, Any]) -> Equation:
         values = [atom.val if hasattr(atom, "val") else known.get(atom) for atom in eqn.invars]
@@ -188,11 +201,11 @@ def _type(aval: Any) -> Type:
 
 
 def _literal(atom: Any) -> Literal:
-    value = np.asarray(atom.val)
+    value, dtype = np.asarray(atom.val), str(getattr(atom.aval, "dtype", ""))
     if value.ndim == 0 and value.dtype.kind in "biuf":
-        return Literal(value.item())
+        return Literal(value.item(), dtype)
     try:
-        return Literal(float(value)) if value.ndim == 0 else Literal()
+        return Literal(float(value), dtype) if value.ndim == 0 else Literal()
     except (TypeError, ValueError):
         return Literal()
 
@@ -206,7 +219,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         items = [_plain(item) for item in value]
         return items if all(item is not None for item in items) else None
-    if isinstance(value, np.dtype):
+    if isinstance(value, np.dtype | enum.Enum):
         return value.name
     return None
 
@@ -227,13 +240,12 @@ def _views(eqn: Any, operand: Any) -> list[View]:
     refs = [atom for atom in eqn.invars if hasattr(getattr(atom, "aval", None), "inner_aval")]
     if eqn.primitive.name in ("get", "swap", "addupdate", "load", "masked_load"):
         rest = eqn.invars[1 if eqn.primitive.name == "get" else 2 :]
-        transforms = _unflatten(tree, rest)
-        return [View(operand(refs[0]), _index(transforms, operand))] if refs else []
+        return [_view(refs[0], _unflatten(tree, rest), operand)] if refs else []
     parts = _unflatten(tree, eqn.invars)
     found = []
     for part in parts if isinstance(parts, tuple | list) else ():
         if hasattr(part, "transforms"):
-            found.append(View(operand(part.ref), _index(part.transforms, operand)))
+            found.append(_view(part.ref, part.transforms, operand))
         elif hasattr(getattr(part, "aval", None), "inner_aval"):
             found.append(View(operand(part), []))
     return found
@@ -246,21 +258,26 @@ def _unflatten(tree: Any, leaves: Sequence[Any]) -> Any:
         return None
 
 
-def _index(transforms: Any, operand: Any) -> list[Index] | None:
-    """The part of a Ref that one indexer selects: `[]` for the whole, `None` for what is not understood."""
-    if transforms is None or len(transforms) > 1:
-        return None
+def _view(ref: Any, transforms: Any, operand: Any) -> View:
+    """The part of a Ref that indexers select, one after the other."""
     if not transforms:
-        return []
+        return View(operand(ref), None if transforms is None else [])
+    path = [_index(transform, operand) for transform in transforms]
+    if not all(path):
+        return View(operand(ref), None)
+    simple = len(path) == 1 and all(part.stride == 1 for part in path[0])
+    return View(operand(ref), path[0]) if simple else View(operand(ref), None, path)
+
+
+def _index(transform: Any, operand: Any) -> list[Index]:
+    """What one indexer selects in each dimension; nothing for what is not understood."""
     found = []
-    for part in getattr(transforms[0], "indices", ()):
+    for part in getattr(transform, "indices", ()):
         if hasattr(part, "size") and hasattr(part, "start"):
-            if getattr(part, "stride", 1) != 1:
-                return None
-            found.append(Index(_start(part.start, operand), int(part.size)))
+            found.append(Index(_start(part.start, operand), int(part.size), int(getattr(part, "stride", 1))))
         else:
             found.append(Index(_start(part, operand), 0))
-    return found or None
+    return found
 
 
 def _start(value: Any, operand: Any) -> Operand:

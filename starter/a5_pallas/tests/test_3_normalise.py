@@ -10,6 +10,7 @@ from autograder.kit import check, hint, number, probe, weight
 
 import generators
 import judge
+import tied
 
 
 @number("3.1")
@@ -23,6 +24,7 @@ def test_softmax(student, rng, offset):
     got = student(judge.results, "normalise.softmax", [x], {}, judge.MATHEMATICS)
     judge.close(got.value, reference.softmax(x), "softmax", ulps=64)
     judge.only_kernels(judge.measured(got.program, "softmax"), "softmax")
+    tied.computes(rng, got.program, [x], reference.softmax, "softmax", ulps=64)
 
 
 def affine(rng, columns):
@@ -40,6 +42,7 @@ def test_layernorm(student, rng):
     got = student(judge.results, "normalise.layernorm", [x, gamma, beta], {}, judge.MATHEMATICS)
     judge.close(got.value, reference.layernorm(x, gamma, beta), "layernorm", ulps=32)
     judge.only_kernels(judge.measured(got.program, "layernorm"), "layernorm")
+    tied.computes(rng, got.program, [x, gamma, beta], reference.layernorm, "layernorm", ulps=32)
     x = (x + np.float32(1e4)).astype("f4")
     got = student(judge.results, "normalise.layernorm", [x, gamma, beta], {}, judge.MATHEMATICS).value
     off = float(np.abs(got - reference.layernorm(x, gamma, beta)).max())
@@ -60,13 +63,21 @@ def test_rmsnorm_and_vmap(student, rng):
     before, after = (judge.measured(run.program, "rmsnorm").kernels[0].call for run in (one, batch))
     check.equal(after.grid, [4, *before.grid], "the grid under vmap")
     check.equal(after.outputs[0].shape, [0, *before.outputs[0].shape], "the block under vmap (0: squeezed)")
+    for run, given in ((one, x[0]), (batch, x)):
+        tied.computes(rng, run.program, [given, weight], reference.rmsnorm, "rmsnorm", ulps=32)
 
 
-def back(student, kernel, arguments, dy, options=None, how=judge.MATHEMATICS):
-    """Cotangents of the arguments; forward and backward pass must both be kernels."""
-    got = student(judge.gradients, kernel, arguments, dy, options or {}, how)
-    judge.only_kernels(judge.measured(got.program, f"the gradient of {kernel}"), f"the gradient of {kernel}")
-    return got.values
+def back(student, rng, kernel, arguments, dy, rule, ulps, how=judge.MATHEMATICS):
+    """Cotangents of the arguments; forward and backward pass must both be kernels, which compute them."""
+    got = student(judge.gradients, kernel, arguments, dy, {}, how)
+    wanted = rule(*arguments, dy)
+    names = {1: "x", 3: "x gamma beta"}[len(wanted)].split()
+    check.that(len(got.values) == len(wanted), "the cotangents", expected=f"{len(wanted)}", got=len(got.values))
+    for name, mine, right in zip(names, got.values, wanted, strict=True):
+        judge.close(mine, right, f"the cotangent of {name}", ulps=ulps)
+    what = f"the gradient of {kernel}"
+    judge.only_kernels(judge.measured(got.program, what), what)
+    tied.computes(rng, got.program, [*arguments, dy], rule, what, ulps=ulps)
 
 
 @number("3.4")
@@ -76,8 +87,7 @@ def test_gradient_of_silu(student, rng):
     """the gradient of silu, by a kernel"""
     for shape in ((64, 256), (generators.ragged(rng, 30, 90), generators.ragged(rng, 30, 90))):
         x, dy = generators.normal(rng, *shape) * np.float32(3), generators.normal(rng, *shape)
-        (dx,) = back(student, "elementwise.silu", [x], dy)
-        judge.close(dx, reference.silu_gradient(x, dy), "the cotangent of x", ulps=32)
+        back(student, rng, "elementwise.silu", [x], dy, lambda x, dy: [reference.silu_gradient(x, dy)], ulps=32)
 
 
 @number("3.5")
@@ -88,8 +98,9 @@ def test_gradient_of_softmax(student, rng):
     x = generators.normal(rng, generators.ragged(rng, 70, 150), generators.ragged(rng, 30, 200)) * np.float32(2)
     dy = generators.normal(rng, *x.shape)
     for how in (judge.MATHEMATICS, {"seed": 1}):
-        (dx,) = back(student, "normalise.softmax", [x], dy, how=how)
-        judge.close(dx, reference.softmax_gradient(x, dy), "the cotangent of x", ulps=64)
+        back(
+            student, rng, "normalise.softmax", [x], dy, lambda x, dy: [reference.softmax_gradient(x, dy)], 64, how
+        )
 
 
 @number("3.6")
@@ -99,12 +110,12 @@ def test_gradient_of_layernorm(student, rng):
     """the gradients of layernorm by x, gamma and beta, across the grid"""
     x = generators.normal(rng, generators.ragged(rng, 130, 270), 256) * np.float32(2) + np.float32(1)
     dy, (gamma, beta) = generators.normal(rng, *x.shape), affine(rng, 256)
-    want = reference.layernorm_gradient(x, gamma, dy)
+
+    def rule(x, gamma, beta, dy):
+        return reference.layernorm_gradient(x, gamma, dy)
+
     for how in (judge.MATHEMATICS, {"seed": 1}):
-        got = back(student, "normalise.layernorm", [x, gamma, beta], dy, how=how)
-        check.that(len(got) == 3, "the cotangents", expected="three", got=len(got))
-        for name, mine, right in zip(("x", "gamma", "beta"), got, want, strict=True):
-            judge.close(mine, right, f"the cotangent of {name}", ulps=64)
+        back(student, rng, "normalise.layernorm", [x, gamma, beta], dy, rule, 64, how)
 
 
 @probe

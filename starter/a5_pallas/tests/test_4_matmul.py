@@ -10,6 +10,7 @@ from autograder.kit import hint, number, weight
 
 import generators
 import judge
+import tied
 
 BLOCKS = {"block_m": 64, "block_n": 128, "block_k": 128}
 
@@ -26,6 +27,7 @@ def test_matmul(student, rng):
     report = judge.measured(got.program, "matmul")
     judge.only_kernels(report, "matmul")
     judge.legal(report, "matmul")
+    tied.computes(rng, got.program, [a, b], reference.matmul, "matmul", ulps=32)
 
 
 @number("4.2")
@@ -65,6 +67,8 @@ def test_quantized_matmul(student, rng):
     got = student(judge.results, "matmul.quantized_matmul", [x, weights, scales], BLOCKS, judge.MATHEMATICS)
     judge.close(got.value, reference.quantized_matmul(x, weights, scales), "x @ (weights·scales)", ulps=64)
     judge.only_kernels(judge.measured(got.program, "quantized_matmul"), "quantized_matmul")
+    arguments = [x, weights, scales]
+    tied.computes(rng, got.program, arguments, reference.quantized_matmul, "quantized_matmul", ulps=64)
 
 
 @number("4.5")

@@ -99,7 +99,9 @@ def test_relu_with_mask(student, rng):
     judge.only_kernels(report, "relu_with_mask")
     check.equal(len(report.kernels), 1, "kernels")
     check.at_most(report.kernels[0].loaded, x.nbytes, "bytes that are fetched")
-    tied.computes(rng, plan, [x], lambda x: [np.maximum(x, 0), (x > 0).astype(np.int8)], "relu_with_mask", ulps=1)
+    tied.computes(
+        rng, got.program, [x], lambda x: [np.maximum(x, 0), (x > 0).astype(np.int8)], "relu_with_mask", ulps=1
+    )
 
 
 @number("1.6")

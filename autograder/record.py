@@ -54,7 +54,7 @@ class Record:
         path.parent.mkdir(parents=True, exist_ok=True)
         if forget:
             path.unlink(missing_ok=True)
-        self._common = _digest_of_surroundings(assignment)
+        self._assignment, self._common = assignment, _digest_of_surroundings(assignment)
         self._held = dict(_read(path))
 
     def fingerprint(self, made: Path, *expected: object) -> str:
@@ -70,7 +70,9 @@ class Record:
         return msgspec.structs.replace(found, kept=True) if found else None
 
     def keep(self, fingerprint: str, proof: Proof) -> None:
-        """Note a proof that holds."""
+        """Note a proof that holds, unless something that it depends on was edited while it was found."""
+        if _digest_of_surroundings(self._assignment) != self._common:
+            return
         with self.path.open("ab") as file:
             file.write(msgspec.json.encode(_Line(fingerprint, proof)) + b"\n")
 

@@ -152,6 +152,20 @@ def test_what_failed_is_proved_again(copied, graded_as, tmp_path):
     assert len(asked) == 3
 
 
+def test_what_was_edited_meanwhile_is_not_kept(copied, graded_as, tmp_path):
+    name = first_chaff(copied).name
+    answer = outcome(**dict.fromkeys(first_chaff(copied).fails, "failed"))
+
+    def edit(job):
+        change_the_grader(copied)
+        return answer
+
+    graded_as(edit)
+    found = list(validate.proofs(copied, f"{name} ", Record(tmp_path / "record", copied)))
+    assert all(proof.holds for proof in found)
+    assert not (tmp_path / "record").exists()
+
+
 def test_a_record_that_was_cut_off_loses_one_proof(copied, tmp_path):
     path = tmp_path / "record"
     record = Record(path, copied)

@@ -213,6 +213,7 @@ def test_arrays_of_indices_and_large_slots(student, rng):
     n = int(rng.integers(10**17, 10**18))
     vector = fields([n], None, (1024,), (128,), (4, 1), dtype="s8")
     at = [n - 1 - int(i) for i in rng.integers(0, 4096, size=20)]
+    at += [(n // 1024 - int(i)) * 1024 - 1 for i in rng.integers(0, 9, size=3)]  # a float rounds these up
     # 1024 bytes of four rows each, of which four bytes, one of each row, are side by side.
     slots = np.array([i // 512 * 512 + i % 128 * 4 + i // 128 % 4 for i in at])
     expect(student, vector, [[i] for i in at], slots)

@@ -31,7 +31,7 @@ demo: setup ## grade reference, starter and a half-done sample of every assignme
 	@$(RUN) -m autograder demo
 
 test: setup ## the suite's own tests
-	@$(RUN) -m pytest
+	@$(RUN) -m pytest -n auto --dist loadfile
 
 grade: setup ## grade one submission: make grade A=a1_tracer S=folder-or-zip [OUT=results.json] [SEED=7]
 	@$(RUN) -m autograder grade $(A) $(S) $(if $(OUT),--out $(OUT)) $(if $(SEED),--seed $(SEED))

@@ -110,7 +110,8 @@ def _read(path: Path) -> Iterable[tuple[str, Proof]]:
 def _digest_of_surroundings(assignment: Assignment) -> bytes:
     root, digest = assignment.root, hashlib.sha256(sys.version.encode())
     add_files(digest, root, (root / "autograder").rglob("*.py"))
-    add_files(digest, root, (root / "requirements").glob("*.txt"))
+    locked = ("grader", assignment.facts.worker.environment)
+    add_files(digest, root, [root / "requirements" / f"{name}.txt" for name in locked])
     add_files(digest, root, assignment.folder.glob("*.toml"))
     add_files(digest, root, assignment.solution.rglob("*"))
     tests = [

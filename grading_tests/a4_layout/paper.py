@@ -59,7 +59,7 @@ def exercises(seed: int) -> list[Exercise]:
                 f"of {d['head']}), `bf16[{d['batch']},{d['model']}]` (decoding a batch of {d['batch']}), and "
                 f"`s8[1,{d['model']}]`."
             ),
-            form="a list of four numbers",
+            form="a list of four numbers, to one decimal each",
             answer=_waste(d),
         ),
         Exercise(

@@ -11,7 +11,7 @@ import generators
 import judge
 import oracle
 
-TYPES = [*generators.WHOLE, *generators.BELOW_A_BYTE]
+TYPES = [*generators.WHOLE, *2 * list(generators.BELOW_A_BYTE)]
 
 
 @probe

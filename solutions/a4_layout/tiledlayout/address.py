@@ -150,8 +150,9 @@ def physical_shape(layout: ArrayLayout) -> tuple[int, ...]:
 def linear_index(layout: ArrayLayout, index: ArrayLike) -> np.ndarray:
     """The slot of each element: int64 `[...]` for indices `[..., rank]` in logical order.
 
-    `index`: integers, for example one tuple, or one row for each element. A scalar has the index
-    `()`, or `[..., 0]` for several. Works for any number of slots below 2⁶³.
+    `index`: integers that int64 holds, for example one tuple, or one row for each element; always as
+    many in a row as there are dimensions. A scalar has the index `()`, or `[..., 0]` for several.
+    Works for any number of slots below 2⁶³.
     Raises `OutOfBoundsError` with the first index that is out of bounds.
     """
     ### BEGIN SOLUTION a4.2: to physical order, through every level, then row by row
@@ -167,8 +168,8 @@ def linear_index(layout: ArrayLayout, index: ArrayLike) -> np.ndarray:
 def delinearize(layout: ArrayLayout, offset: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The element in each slot: an index int64 `[..., rank]` in logical order, and `filled`, bool `[...]`.
 
-    `offset`: integers `[...]`. Where a slot is padding, `filled` is False and the index is all −1.
-    The slots that the tail alignment adds are padding, too.
+    `offset`: integers `[...]` that int64 holds. Where a slot is padding, `filled` is False and the
+    index is all −1. The slots that the tail alignment adds are padding, too.
     Raises `OutOfBoundsError` with the first offset that is not below the number of slots, padding
     and tail included; its `index` and `dims` are tuples of one number.
     """

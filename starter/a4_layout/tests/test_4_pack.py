@@ -113,6 +113,11 @@ def test_unpack_gives_the_array_back(student, rng, layout, fill):
     dtype, shape, bits = student(unpacked, walked(plain, codes, fill), plain)
     check.equal([dtype, shape], [known.type.numpy.name, layout["dims"]], "dtype and shape of the array")
     same_bytes(bits, codes.tobytes(), f"the array in {plain}")
+    # In slots of a byte, four bits above each element, which mean nothing.
+    above = rng.integers(0, 256, size=9, dtype=np.uint8) | np.uint8(0x10)
+    bytewise = {"dtype": "f4e2m1fn", "dims": [9], "minor_to_major": [0], "tiles": []}
+    *_, bits = student(unpacked, above.tobytes(), bytewise)
+    same_bytes(bits, (above & 15).tobytes(), f"the array in {bytewise}, with other bits above its elements")
 
 
 @number("4.3")

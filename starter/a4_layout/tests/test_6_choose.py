@@ -142,9 +142,23 @@ def greedy_bytes(graph: list[Any], edge: Any) -> int:
     return total
 
 
+ROWS, COLUMNS = (
+    {"dtype": "f32", "dims": [8, 24], "minor_to_major": order, "tiles": []} for order in ([1, 0], [0, 1])
+)
+# Two readers of a, one of them twice, want the same copy of 768 + 768 bytes.
+THRICE: list[Any] = [
+    ["a", [], [[[], ROWS]]],
+    ["b", ["a"], [[[COLUMNS], COLUMNS]]],
+    ["c", ["a", "a"], [[[COLUMNS, COLUMNS], COLUMNS]]],
+]
+
+
 @number("6.3")
 @weight(2)
-@hint("What is best for a node by itself may be dear for its neighbours. Handout, part 6, layouts of a graph.")
+@hint(
+    "Every edge pays for itself, so what is best for a node alone may be dear for its neighbours. "
+    "Handout, part 6, layouts of a graph."
+)
 @given(
     graph=generators.graphs(least=3, most=6, tiles=TILES),
     larger=generators.graphs(least=7, most=14, tiles=TILES),
@@ -158,6 +172,8 @@ def test_small_graphs_get_the_best_layouts(student, graph, larger):
     best = min(judge.graph_bytes(known, dict(zip(names, numbers, strict=True)), edge) for numbers in every)
     spent = judge.graph_bytes(known, student(assigned, graph), edge)
     check.at_most(spent, best, "bytes of copies")
+    same = student(bytes_of, THRICE, dict.fromkeys("abc", 0))
+    check.equal(same, 3 * 2 * 768, "relayout_bytes of three edges with the same copy: every edge pays for itself")
     first = dict.fromkeys(names, 0)
     want = judge.graph_bytes(known, first, edge)
     check.equal(student(bytes_of, graph, first), want, "relayout_bytes if every node takes its first choice")

@@ -39,6 +39,7 @@ def pack(array: np.ndarray, layout: ArrayLayout, fill: int = 0) -> bytes:
 def unpack(data: bytes, layout: ArrayLayout) -> np.ndarray:
     """The array that was packed; what is in the padding does not matter.
 
+    Padding are also the bits above an element of 2 or 4 bits in a slot of a byte: they are ignored.
     `data`: `padded_bytes(layout)` bytes. Returns an array of the layout's dtype and shape.
     Raises `MismatchError` for another number of bytes, and `LayoutError` as `pack` does.
     """

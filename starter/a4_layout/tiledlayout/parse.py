@@ -32,10 +32,11 @@ def parse(text: str) -> ArrayLayout | TupleLayout:
     | `dimension`    | a negative size                                 | where the number starts        |
     | `rank`         | a minor-to-major of another length than `dims`  | the `{`                        |
     | `permutation`  | an entry that is out of range, or there twice   | where the (second) one starts  |
-    | `tile`         | an entry below 1; `*` as last entry; no entry   | the entry; for no entry, `)`   |
-    | `suffix`       | a letter that is unknown, repeated, out of order| the letter                     |
+    | `tile`         | an entry below 1; `*` as last entry; `T()`      | the entry; the `)` of `T()`    |
+    | `suffix`       | A–Z or a–z: unknown, repeated or out of order   | the letter                     |
     | `value`        | L below 1; E or S below 0                       | where the number starts        |
     | `syntax`       | anything else, text after the end included      | the first character that does not fit |
+    | `syntax`       | a number of more than 18 digits                 | where the number starts        |
     | `syntax`       | more than `MAX_NESTING` tuples in each other    | the `(` of the first too many  |
 
     Of several faults the one that reading from left to right meets first is reported. The length of

@@ -2,7 +2,7 @@
 
 An address is a sum with one term for each dimension (dimensions that a `*` merges count as one).
 So two layouts agree everywhere if they agree along each dimension by itself, and that is a
-question about a few thousand numbers, whatever the size of the array.
+question about one number for each index along each dimension, and not for each element.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def relayout_cost(a: ArrayLayout, b: ArrayLayout) -> Cost:
     padding included, and a register of the result is *shuffled* unless all its elements come from one
     register of the operand and stood at the same places in it. (Cut both buffers into pieces of
     4096 bytes: these are the registers. A register without elements is not shuffled.) Slots have
-    the same width in both; the memory space may be another one.
+    the same width in both, of which 4096 bytes are a multiple; the memory space may be another one.
     Raises `OperationError` for another type or other dims.
     """
     _check_operation(Reshape(a.dims), a, b)
@@ -93,12 +93,12 @@ def op_cost(op: Operation, layout: ArrayLayout) -> str:
     (data crosses lanes), cheap for the second most minor (data crosses sublanes), free for the
     leading ones (whole registers change places). Touched are
 
-    - `Reduce` and `Broadcast`: the axes;
+    - `Reduce` and `Broadcast`: the axes, which are counted from 0 and never negative;
     - `Transpose`: the dimensions i with `permutation[i] != i`;
     - `Reshape` (of row-major layouts): of the dimensions, counted from the last one, all from the
       first that is not the same before and after; one that is there on one side only is not the same.
       So it is free if the last two stay, cheap if only the last one does (from [4] to [1, 4], say),
-      and dear if that changes.
+      and dear if that changes. From [2, 3, 4] to [6, 4], the 4 stays, and 3 and 2 are touched: cheap.
 
     An operation that touches nothing is free, a reshape to the same dims included.
     """

@@ -58,7 +58,7 @@ class Scanner:
         """The next number. Raises `ParseError`, rule `"syntax"`, if there is none."""
         start = self.position
         digits = self._piece(_NUMBER, "a number")
-        if len(digits) > _MAX_DIGITS:
+        if len(digits.lstrip("-")) > _MAX_DIGITS:
             self.fail("syntax", f"a number of more than {_MAX_DIGITS} digits", start)
         return int(digits)
 

@@ -19,7 +19,9 @@ class _Reader:
         position = 0
         while match := _TOKEN.match(text, position):
             kind = match.lastgroup
-            self.tokens.append((kind, match[kind], match.start(kind)))
+            if kind == "number" and len(match[kind].removeprefix("-")) > 18:
+                kind = "long number"
+            self.tokens.append((kind, match[match.lastgroup], match.start(match.lastgroup)))
             position = match.end()
         self.tokens.append(("end", "", len(text)))
         self.at = 0
@@ -115,7 +117,7 @@ class _Reader:
             while self.next[1] != "}" or last < 0:
                 kind, letter, position = self.next
                 letter = letter[:1]
-                if not letter.isalpha():
+                if not (letter.isascii() and letter.isalpha()):
                     self.fail("syntax", position)
                 if letter not in "TLES" or "TLES".index(letter) <= last:
                     self.fail("suffix", position, f"{letter} cannot stand here")

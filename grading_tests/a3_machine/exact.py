@@ -62,7 +62,7 @@ def distances(program: Program, machine: MachineSpec) -> np.ndarray:
 
 
 class Bound:
-    """What no schedule can be shorter than: critical path, work of each slot, packing, and W, the best of them."""
+    """What no schedule with the program's own registers can be shorter than: critical path, work, packing, W."""
 
     def __init__(self, program: Program, machine: MachineSpec) -> None:
         least = distances(program, machine)
@@ -73,6 +73,7 @@ class Bound:
             heads[index] = (heads[:index] + least[:index, index]).max(initial=0)
         for index in reversed(range(count)):
             tails[index] = (tails[index + 1 :] + least[index, index + 1 :]).max(initial=tails[index])
+        self.heads, self.tails = heads.tolist(), tails.tolist()
         slots = np.array([machine.slot(operation) for operation in program.operations])
         self.critical_path = int((heads + tails).max(initial=0))
         self.work = {

@@ -34,7 +34,7 @@ def exercises(seed: int) -> list[Exercise]:
             name="array",
             title="An array and its batch",
             prompt=(
-                f"{d['batch']} vectors stream through an {d['n']} × {d['n']} weight-stationary array. How many "
+                f"{d['batch']} vectors stream through a {d['n']} × {d['n']} weight-stationary array. How many "
                 "cycles does that take, and in what fraction of its cycles does a PE multiply? And what is the "
                 f"least number of vectors for which that fraction is above {d['goal']} %?"
             ),
@@ -49,7 +49,7 @@ def exercises(seed: int) -> list[Exercise]:
                 f"which is 2 FLOP, a cycle. What is its peak in TFLOP/s? A core with {d['core']} TFLOP/s is worth "
                 "how many of them?"
             ),
-            form="a list of two numbers: [TFLOP/s, MXUs], to three digits at least",
+            form="a list of two numbers: [TFLOP/s, MXUs], to three significant digits at least",
             answer=[*_peak(d)],
         ),
         Exercise(
@@ -69,7 +69,7 @@ def exercises(seed: int) -> list[Exercise]:
                 f"Fill in the table: how much of an N × N array with N = {d['table_n']} is used when "
                 f"B = {batches} vectors stream through it?"
             ),
-            form="a list of four numbers between 0 and 1, in the order of the batches",
+            form="a list of four numbers between 0 and 1 in the order of the batches, to three significant digits",
             answer=[round(b / (b + 2 * d["table_n"] - 1), 6) for b in d["table"]],
         ),
     ]

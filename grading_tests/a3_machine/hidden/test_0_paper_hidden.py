@@ -15,7 +15,7 @@ RIGHT = {
 
 
 def judge_numbers(answers, name, relative=2e-3):
-    """Each number of an answer must be right to about three digits; whole numbers exactly."""
+    """Each number of an answer must be right to about three significant digits; whole numbers exactly."""
     got, right = answers.get(name, list), RIGHT[name]
     if len(got) != len(right) or not all(type(item) in (int, float) for item in got):
         check.fail(f"exercise {name}", expected=f"a list of {len(right)} numbers", got=str(got)[:80])

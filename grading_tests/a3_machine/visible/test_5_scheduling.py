@@ -99,16 +99,37 @@ def bounds(program, machine) -> tuple[int, dict[str, int], int, int]:
     return [int(found.critical_path), work, int(found.packing), int(found.cycles)]
 
 
+@probe
+def ways(program, machine) -> tuple[list[int], list[int]]:
+    """heads_and_tails, from the edges of dependence_graph."""
+    from minitpu.scheduler import dependence_graph, heads_and_tails
+
+    import describe
+
+    code, machine = describe.program(program), describe.machine(machine)
+    heads, tails = heads_and_tails(code, machine, dependence_graph(code, machine))
+    return [[int(head) for head in heads], [int(tail) for tail in tails]]
+
+
 BOUNDS = ("on toy", "with few names", "on random machines", "of softmax", "of attention")
 
 
 @number("5.4")
 @weight(2)
-@hint("The longest path ends when the last operation has landed; work is rounded up. Handout, part 5, bounds.")
+@hint("Heads start at 0, tails at the operation's own completion; work is rounded up. Handout, part 5, bounds.")
 def test_critical_path_and_work(student, rng):
-    """the critical path, and the work of each slot over its capacity"""
+    """heads and tails, the critical path, and the work of each slot over its capacity"""
     for kind in BOUNDS:
         (case,) = oracle.cases(rng, f"bounds {kind}", 1)
+        for name, got, right in zip(
+            ("head", "tail"),
+            student(ways, case.program.to_data(), case.machine.to_data()),
+            (case.heads, case.tails),
+            strict=True,
+        ):
+            check.equal(len(got), len(right), f"the number of {name}s, {kind}")
+            for operation, mine, wanted in zip(case.program.operations, got, right, strict=True):
+                check.equal(mine, wanted, f"the {name} of `{operation}`, {kind}")
         critical_path, work, *_ = student(bounds, case.program.to_data(), case.machine.to_data())
         check.equal(critical_path, case.critical_path, f"the critical path, {kind}")
         check.equal(work, case.work, f"the work of each slot that is used, {kind}")
@@ -165,7 +186,7 @@ def test_schedules_compute_what_programs_do(student, rng):
 @weight(1)
 @hint("Queues, weights and rows of memory have rules, too; a machine has so many registers, outputs take some.")
 def test_schedules_with_all_units(student, rng):
-    """the named programs on random machines with all units, on v6e, and on machines with 16 registers"""
+    """the named programs on random machines with all units, on v6e, and on machines with 16 and 6 registers"""
     names = ["softmax", "rms_norm", "matmul", "attention"]
     programs = [named(name, 4) for name in names]
     machines = [generators.vector_machine(rng) for _ in programs]
@@ -191,12 +212,14 @@ def schedule_or_refusal(program, machine) -> tuple[list[list[str]], list[int]]:
 
 
 def judge_few_registers(student: Any, rng: Rng) -> None:
-    """A program that fits into 16 registers unless all its loads are hoisted, and one with 20 outputs."""
-    few = MachineSpec.from_data({**TEACHING.to_data(), "registers": 16})
+    """A program that takes 3 registers in its own order, 32 if all loads are hoisted; and one with 20 outputs."""
     fits = named("column_range", 8)
-    lines, refusal = student(schedule_or_refusal, fits.to_data(), few.to_data())
-    check.that(not refusal, "column_range for 8 tiles on 16 registers", expected="a schedule", got="a refusal")
-    judge.judged(lines, fits, few, generators.memory_for(rng, few))
+    for registers in (6, 16):  # looking 8 and 32 operations ahead is not too far
+        few = MachineSpec.from_data({**TEACHING.to_data(), "registers": registers})
+        lines, refusal = student(schedule_or_refusal, fits.to_data(), few.to_data())
+        what = f"column_range for 8 tiles on {registers} registers"
+        check.that(not refusal, what, expected="a schedule", got="a refusal")
+        judge.judged(lines, fits, few, generators.memory_for(rng, few))
     outputs = [f"v{number}" for number in range(20)]
     lines = [f"{register} = vld [{int(rng.integers(64))}]" for register in outputs]
     wide = Program.from_data({"operations": lines, "outputs": outputs})
@@ -222,19 +245,14 @@ def test_random_programs_on_the_toy_machine(student, rng):
         judge.judged(bundles, case.program, TOY, generators.memory_for(rng, TOY, 64)).cycles
         for bundles, case in zip(lines, found, strict=True)
     ]
-    total, least = sum(cycles), sum(case.cycles for case in found)
-    all_together = f"cycles over bounds, all together: {total} over {least}"
-    for mine, case in zip(cycles, found, strict=True):
-        what = f"cycles of one program, whose bound W is {case.cycles} ({all_together} = {total / least:.3f})"
-        check.at_most(mine, round(1.10 * case.cycles + 1, 1), what)
-    check.within(round(total / least, 4), full=1.03, none=1.10, what=all_together)
+    judge.close_to_bounds(list(zip(cycles, [case.cycles for case in found], strict=True)), full=1.03, none=1.10)
 
 
 @number("5.9")
 @weight(1)
 @hint("Programs may be empty; tails count cycles, not operations; a write may be issued before a read. Part 5.")
 def test_small_and_wide_programs(student, rng):
-    """no operation, one, many independent ones, registers written twice, one long way: as short as can be"""
+    """no operation, one, many independent ones, registers written twice, one long way: no cycle too many"""
     long = int(rng.integers(10, 21))
     machine = MachineSpec.from_data(
         {**TOY.to_data(), "timings": {**TOY.to_data()["timings"], "vmul": ["mul", long, 1]}}
@@ -243,12 +261,13 @@ def test_small_and_wide_programs(student, rng):
     chains += [f"v{n} = vadd v{n}, v{n}" for n in (0, 1) for _ in range(long + 4)]
     chains += ["v2 = vmul v2, v2", "v2 = vmul v2, v2", "v2 = vadd v2, v2"]
     reuse = ["v0 = vld [0]", "v1 = vadd v0, v0", "v0 = vmul v0, v0", "v0 = vmul v0, v0"]
+    load = "v1 = vld [1]"
     cases = {
         "nothing": ([], 0),
         "one load": (["v0 = vld [3]"], 2),
         "30 independent loads": ([f"v{n} = vld [{n}]" for n in range(30)], 31),
-        "a slow write, then a quick one": (["v0 = vmul v1, v1", "v0 = vadd v1, v1"], long + 1),
-        "a quick write, then a slow one": (["v0 = vadd v1, v1", "v0 = vmul v1, v1"], long),
+        "a slow write, then a quick one": ([load, "v0 = vmul v1, v1", "v0 = vadd v1, v1"], 2 + long + 1),
+        "a quick write, then a slow one": ([load, "v0 = vadd v1, v1", "v0 = vmul v1, v1"], 2 + long),
         "a read, then a slow write": (reuse, 2 + 2 * long),
         "two long chains of additions, one of two multiplications": (chains, 2 + 2 * long + 1),
     }
@@ -258,4 +277,4 @@ def test_small_and_wide_programs(student, rng):
     answered = ask(student, programs, [machine] * len(programs))
     for (name, (_, cycles)), program, lines in zip(cases.items(), programs, answered, strict=True):
         done = judge.judged(lines, program, machine, generators.memory_for(rng, machine, 64))
-        check.equal(done.cycles, cycles, f"cycles of {name}")
+        check.at_most(done.cycles, cycles, f"cycles of {name}")

@@ -80,7 +80,10 @@ def store_seconds(moved: float, chip: Chip) -> float:
 
 
 def recompute_seconds(elements: int, operations: int, chip: Chip) -> float:
-    """The time of `operations` vector operations on each of so many elements, all ALUs busy."""
+    """The time of `operations` vector operations on each of so many elements, all ALUs busy.
+
+    An ALU does one operation a cycle on each element; a multiply–add counts as one.
+    """
     ### BEGIN SOLUTION a3.3: operations over those of the VPU in a second
     return elements * operations / (chip.sublanes * chip.lanes * chip.alus * chip.clock)
     ### END SOLUTION

@@ -2,8 +2,9 @@
 
 Everything that a schedule must respect is an edge of the dependence graph: operation `after` is
 issued at least `distance` cycles after operation `before`. The distance may be negative, because
-what counts is not when an operation is issued but when its result lands. No schedule is shorter
-than a few bounds that follow from the graph and the slots; list scheduling comes close to them.
+what counts is not when an operation is issued but when its result lands. No schedule that
+keeps the names of registers is shorter than a few bounds that follow from the graph and the slots;
+list scheduling comes close to them.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Cycles below which no schedule of a program can get.
+    """Cycles below which no schedule of a program can get with the program's own register names.
 
-    `critical_path`: the longest way through the graph. `work`: for each kind of slot, its operations
-    over its capacity, rounded up. `packing`: the best of the bounds that look at both.
+    `critical_path`: the longest way through the graph. `work`: for each kind of slot its operations
+    over its capacity, rounded up, in any order; unused slots may be left out. `packing`: the best of
+    the bounds that look at both. A schedule that renames registers may get below them.
     """
 
     critical_path: int
@@ -73,7 +75,7 @@ def heads_and_tails(program: Program, machine: MachineSpec, edges: Sequence[Edge
 
 
 def lower_bounds(program: Program, machine: MachineSpec) -> Bounds:
-    """The bounds on the cycles of any schedule of the program on the machine.
+    """The bounds on the cycles of any schedule with the program's own register names on the machine.
 
     Packing: in each kind of slot, of the operations with a head of at least a and a tail of at least
     b, the last one is issued in cycle a + ⌈count / capacity⌉ − 1 or later, and b cycles follow.

@@ -140,7 +140,7 @@ def misread(bundles: list[list[Operation]], program: Program, machine: MachineSp
             return f"{reader} takes for {_named(place)} {by(got)}; in the program it takes {by(right)}"
     for place, indices in writers.items():
         got = left(place, float("inf"))
-        if got != indices[-1]:
+        if indices and got != indices[-1]:  # not of places that are only read
             return f"the last value of {_named(place)} is {by(got)}; in the program it is {by(indices[-1])}"
     return ""
 
@@ -164,6 +164,26 @@ def _named(place: Place) -> str:
 def judged(lines: list[list[str]], program: Program, machine: MachineSpec, memory: np.ndarray) -> Run:
     """A schedule as it came back, checked and run."""
     return execute(schedule(lines, program, machine), program, machine, memory)
+
+
+def close_to_bounds(found: list[tuple[int, int]], *, full: float, none: float) -> None:
+    """Points for cycles and bounds W of programs: for all together or for the worst of them, whichever is less.
+
+    A single program costs nothing up to 1.10·W + 1 cycles, and all from 1.40·W + 1 on. Cycles may be below W where
+    registers were renamed.
+    """
+    total, least = (sum(column) for column in zip(*found, strict=True))
+    cycles, bound = max(found, key=lambda one: (one[0] - 1) / one[1])
+    fraction = min(
+        check.fraction_within(round(total / least, 4), full=full, none=none),
+        check.fraction_within(round((cycles - 1) / bound, 4), full=1.10, none=1.40),
+    )
+    check.partly(
+        fraction,
+        "cycles over bounds W: of all programs together, and of the one that is furthest from its bound",
+        expected=f"at most {full} of all; of one at most 1.10 and a cycle",
+        got=f"{total} over {least} = {total / least:.4f}; {cycles} over {bound} = {cycles / bound:.4f}",
+    )
 
 
 # ---------------------------------------------------------------- lowered programs

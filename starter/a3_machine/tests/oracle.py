@@ -26,7 +26,8 @@ class Case:
     """A program, a machine, and what is right for them.
 
     `least`: int [operations, operations], the least distances over all paths, or None if the test does not ask for
-    them. `critical_path`, `work`, `packing`, and `cycles`, the best of them: bounds.
+    them. `critical_path`, `work`, `packing`, and `cycles`, the best of them: bounds for schedules with the
+    program's own registers. `heads`, `tails`: of each operation, or None as for `least`.
     """
 
     program: Program
@@ -35,6 +36,8 @@ class Case:
     critical_path: int
     work: dict[str, int]
     packing: int
+    heads: list[int] | None = None
+    tails: list[int] | None = None
 
     @property
     def cycles(self) -> int:
@@ -55,6 +58,7 @@ class Case:
             "machine": self.machine.to_data(),
             "least": rows,
             "bounds": bounds,
+            "ways": [self.heads, self.tails],
         }
 
     @classmethod
@@ -66,7 +70,11 @@ class Case:
             for before, row in enumerate(data["least"]):
                 least[before, before + 1 :] = [NEVER if entry is None else entry for entry in row]
         return cls(
-            Program.from_data(data["program"]), MachineSpec.from_data(data["machine"]), least, *data["bounds"]
+            Program.from_data(data["program"]),
+            MachineSpec.from_data(data["machine"]),
+            least,
+            *data["bounds"],
+            *data["ways"],
         )
 
 
@@ -87,13 +95,21 @@ def bound(program: Program, machine: MachineSpec) -> Any:
     return exact.Bound(program, machine)
 
 
+def distances(program: Program, machine: MachineSpec) -> np.ndarray:
+    """The least distances that rules demand directly, worked out; not in the starter."""
+    import exact
+
+    return exact.distances(program, machine)
+
+
 def solved(kind: str, program: Program, machine: MachineSpec) -> Case:
     """A case with the grader's answers."""
     import exact
 
     bound = exact.Bound(program, machine)
     least = implied(exact.distances(program, machine)) if kind in exact.GRAPHS else None
-    return Case(program, machine, least, bound.critical_path, bound.work, bound.packing)
+    ways = (bound.heads, bound.tails) if kind.startswith("bounds") else (None, None)
+    return Case(program, machine, least, bound.critical_path, bound.work, bound.packing, *ways)
 
 
 def implied(least: np.ndarray) -> np.ndarray:

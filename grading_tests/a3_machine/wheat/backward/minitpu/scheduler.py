@@ -2,6 +2,7 @@
 
 Time counts down to the end. An operation may be placed when all that follows it has been; of those that may, the
 ones that come latest after the start of the program go first. Where too many registers are live, values are spilled.
+First of all, registers are renamed, so that only RAW is left of the dependences through them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Cycles below which no schedule of a program can get.
+    """Cycles below which no schedule with a program's own registers can get.
 
     `critical_path`: the longest way through the graph. `work`: for each kind of slot, its operations
     over its capacity, rounded up. `packing`: the best of the bounds that look at both.
@@ -137,6 +138,33 @@ def lower_bounds(program: Program, machine: MachineSpec) -> Bounds:
     return Bounds(critical_path, work, packing)
 
 
+def list_schedule(program, machine, edges, ahead=None):
+    """Bundles by list scheduling forwards: the longest tail of all that is ready and in reach, until nothing is."""
+    operations = program.operations
+    _, tails = heads_and_tails(program, machine, edges)
+    before = defaultdict(list)
+    for edge in edges:
+        before[edge.after].append(edge)
+    issued, bundles = {}, []
+    while len(issued) < len(operations):
+        bundle, room = [], Counter(machine.slots)
+        while left := [index for index in range(len(operations)) if index not in issued]:
+            ready = [
+                index
+                for index in left
+                if (ahead is None or index < left[0] + ahead) and room[machine.slot(operations[index])]
+                and all(edge.before in issued and issued[edge.before] + edge.distance <= len(bundles) for edge in before[index])
+            ]
+            if not ready:
+                break
+            index = max(ready, key=tails.__getitem__)
+            issued[index] = len(bundles)
+            bundle.append(operations[index])
+            room[machine.slot(bundle[-1])] -= 1
+        bundles.append(bundle)
+    return bundles
+
+
 def place_backwards(program, machine, edges):
     """Bundles by list scheduling from the end, with the longest heads first."""
     operations = program.operations
@@ -231,14 +259,26 @@ def spill(program, machine, limit):
     return Program(tuple(made), program.outputs, program.starts)
 
 
+def rename(program):
+    """The program with a register of its own for every value; the last value of a register keeps its name."""
+    registers = {name for operation in program.operations for name in (operation.dest, *operation.sources)}
+    fresh = 1 + max([int(name[1:]) for name in registers if name[:1] == "v"], default=0)
+    last = {operation.dest: index for index, operation in enumerate(program.operations)}
+    current, renamed = {}, []
+    for index, operation in enumerate(program.operations):
+        sources, dest = tuple(current.get(name, name) for name in operation.sources), operation.dest
+        if dest[:1] == "v":
+            current[dest] = dest if last[dest] == index else f"v{fresh + index}"
+        renamed.append(replace(operation, dest=current.get(dest, dest), sources=sources))
+    return replace(program, operations=tuple(renamed))
+
+
 def schedule(program, machine):
+    program = rename(program)
     edges = dependence_graph(program, machine)
     bundles = place_backwards(program, machine, edges)
     if max(live_registers(bundles, machine, program.outputs), default=0) <= machine.registers:
         return bundles
-    names = [operation.dest for operation in program.operations if operation.dest[:1] == "v"]
-    if len(set(names)) < len(names):
-        raise RegisterPressureError(max(live_registers(bundles, machine, program.outputs)), machine.registers)
     for limit in (machine.registers - 2, machine.registers // 2, 4):
         smaller = spill(program, machine, limit)
         count = len(smaller.operations)

@@ -31,7 +31,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Cycles below which no schedule of a program can get.
+    """Cycles below which no schedule with a program's own registers can get.
 
     `critical_path`: the longest way through the graph. `work`: for each kind of slot, its operations
     over its capacity, rounded up. `packing`: the best of the bounds that look at both.
@@ -138,7 +138,7 @@ def lower_bounds(program: Program, machine: MachineSpec) -> Bounds:
     return Bounds(critical_path, work, packing)
 
 
-def list_schedule(program, machine, edges, order=None):
+def place_all(program, machine, edges, order=None):
     """Bundles by list scheduling, in the order of longest tails or in the given order."""
     operations = program.operations
     _, tails = heads_and_tails(program, machine, edges)
@@ -174,6 +174,33 @@ def list_schedule(program, machine, edges, order=None):
                     heapq.heappush(later, (earliest[follower], follower))
         bundles.append(bundle)
         placed += len(bundle)
+    return bundles
+
+
+def list_schedule(program, machine, edges, ahead=None):
+    """Bundles by list scheduling forwards: the longest tail of all that is ready and in reach, until nothing is."""
+    operations = program.operations
+    _, tails = heads_and_tails(program, machine, edges)
+    before = defaultdict(list)
+    for edge in edges:
+        before[edge.after].append(edge)
+    issued, bundles = {}, []
+    while len(issued) < len(operations):
+        bundle, room = [], Counter(machine.slots)
+        while left := [index for index in range(len(operations)) if index not in issued]:
+            ready = [
+                index
+                for index in left
+                if (ahead is None or index < left[0] + ahead) and room[machine.slot(operations[index])]
+                and all(edge.before in issued and issued[edge.before] + edge.distance <= len(bundles) for edge in before[index])
+            ]
+            if not ready:
+                break
+            index = max(ready, key=tails.__getitem__)
+            issued[index] = len(bundles)
+            bundle.append(operations[index])
+            room[machine.slot(bundle[-1])] -= 1
+        bundles.append(bundle)
     return bundles
 
 
@@ -232,7 +259,7 @@ def modulo_schedule(program, machine, edges, slack):
     first = Program(tuple(program.operations[index] for index in once))
     inner = [Edge(place[b], place[a], d) for b, a, d in edges if b in place and a in place]
     where = defaultdict(list)
-    for cycle, bundle in enumerate(list_schedule(first, machine, inner)):
+    for cycle, bundle in enumerate(place_all(first, machine, inner)):
         for operation in bundle:
             where[operation].append(cycle)
     for index in once:
@@ -261,11 +288,11 @@ def schedule(program, machine):
         strict = [[] for _ in range(max(order) + 1)]
         for index, cycle in enumerate(order):
             strict[cycle].append(program.operations[index])
-        found += [strict, list_schedule(program, machine, edges, order)]
+        found += [strict, place_all(program, machine, edges, order)]
     count = len(program.operations)
     for window in (count, 256, 64, 16, 1):
         ordered = [Edge(index - window, index, 0) for index in range(window, count)]
-        found.append(list_schedule(program, machine, [*edges, *ordered]))
+        found.append(place_all(program, machine, [*edges, *ordered]))
         good = [b for b in found if max(live_registers(b, machine, program.outputs), default=0) <= machine.registers]
         if good:
             return min(good, key=lambda bundles: _cycles(bundles, machine))

@@ -258,11 +258,11 @@ def roofline() -> Drawing:
 def copies() -> Drawing:
     """Double buffering by hand: copies in, adding, copies out."""
     d = Drawing(
-        "Double buffering by hand: while a chunk is added, the next arrives and the last sum leaves", 900, 330
+        "Double buffering by hand: while a chunk is added, the next arrives and the last sum leaves", 900, 372
     )
     d.text(20, 34, "time", size=13, color=GREY)
     d.path("M60 30 H880", GREY)
-    rows = (("copies in", 70, BLUE), ("add", 150, INK), ("copies out", 230, GREEN))
+    rows = (("copies in", 70, BLUE), ("add", 150, INK), ("copies out", 256, GREEN))
     for label, top, _ in rows:
         d.text(20, top + 30, label, bold=True, size=13)
     span = 150
@@ -275,12 +275,19 @@ def copies() -> Drawing:
         d.text(x + span + 69, 179, f"z = x + y, slot {chunk % 2}", size=13, anchor="middle")
         d.path(f"M{x + span - 30} 118 V134 H{x + span + 12} V148", BLUE)
         if chunk < 3:
-            d.rect(x + 2 * span, 230, span - 12, 48, GREEN)
-            d.text(x + 2 * span + 69, 252, f"z chunk {chunk}", size=13, anchor="middle")
-            d.text(x + 2 * span + 69, 270, f"from slot {chunk % 2}", size=12, anchor="middle", color=GREY)
-            d.path(f"M{x + 2 * span - 30} 198 V214 H{x + 2 * span + 12} V228", GREEN)
-    d.text(
-        20, 312, "An arrow is a wait: nothing touches a buffer before its copy is waited for.", size=13, color=GREY
+            d.rect(x + 2 * span, 256, span - 12, 48, GREEN)
+            d.text(x + 2 * span + 69, 278, f"z chunk {chunk}", size=13, anchor="middle")
+            d.text(x + 2 * span + 69, 296, f"from slot {chunk % 2}", size=12, anchor="middle", color=GREY)
+            d.path(f"M{x + 2 * span - 30} 198 V214 H{x + 2 * span + 12} V254", GREEN)
+        if chunk < 2:
+            d.path(f"M{x + 3 * span - 40} 256 V236 H{x + 3 * span + 40} V200", ORANGE)
+    d.lines(
+        20,
+        336,
+        "Blue and orange arrows are waits: for a chunk before it is added, for the sum two chunks ago before its\n"
+        "slot is written over. A green arrow starts a copy out, and the loop goes on.",
+        size=13,
+        color=GREY,
     )
     return d
 

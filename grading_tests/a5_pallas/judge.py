@@ -100,20 +100,21 @@ def close(got: np.ndarray, expected: np.ndarray, what: str, *, ulps: float, dtyp
     """
     want = np.asarray(expected).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     check.array_type(got, want, what)
-    wide, expected = got.astype(np.float64), np.asarray(expected, np.float64)
-    if np.isnan(wide).any() and not np.isnan(expected).any():
+    wide, exact = got.astype(np.float64), np.asarray(expected, np.float64)
+    if np.isnan(wide).any() and not np.isnan(exact).any():
         count = int(np.isnan(wide).sum())
         first = [int(i) for i in np.argwhere(np.isnan(wide))[0]]
         check.fail(
             what,
             expected="numbers",
             got=f"NaN in {count:,} of {wide.size:,} places, the first at {first}",
-            off="interpreters have NaN where nobody wrote: beyond an array's edge, in fresh scratch and outputs",
+            off="interpreters have NaN where nobody wrote: beyond an array's edge, in fresh scratch and outputs, "
+            "or where a copy was to arrive that nobody waited for",
         )
     if dtype == "bfloat16":
-        _close_to_each(got, want, wide, expected, what, ulps)
+        _close_to_each(got, want, wide, exact, what, ulps)
     else:
-        check.close(wide, expected, relative=ulps * EPS[dtype], what=what)
+        check.close(got, want, relative=ulps * EPS[dtype], what=what)
 
 
 def _close_to_each(

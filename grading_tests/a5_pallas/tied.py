@@ -95,8 +95,8 @@ def _close(got: np.ndarray, want: np.ndarray, said: str, ulps: float, dtype: str
         check.close(got, want, ulps=1, what=said)
         return
     check.array_type(got, np.empty(want.shape, DTYPES[dtype]), said)
-    near = wide(got).astype(np.float64)
-    check.close(near, np.asarray(want, np.float64), relative=ulps * UNITS[dtype], what=said)
+    near = wide(got)
+    check.close(near, np.asarray(want).astype(near.dtype), relative=ulps * UNITS[dtype], what=said)
 
 
 def _touched_rows(

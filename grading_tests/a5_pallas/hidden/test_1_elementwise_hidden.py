@@ -1,4 +1,4 @@
-"""Part 1, hidden: large values, odd shapes, legal blocks."""
+"""Part 1, hidden: float64, odd shapes, legal blocks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ import tied
 @weight(1)
 @hint("exp(−x) overflows for large −x; jax.nn.sigmoid does not. And float64 stays float64.")
 def test_silu_of_large_values(student, rng):
-    """silu: large values, a single row, a single column, float64"""
-    x = generators.normal(rng, 1, 300) * np.float32(200)
-    got = student(judge.results, "elementwise.silu", [x], {}, judge.MATHEMATICS)
-    judge.close(got.value, reference.silu(x), "silu of large values", ulps=16)
-    x = generators.normal(rng, 300, 1, dtype=np.float64)
+    """silu: large values of a single column in float64"""
+    x = generators.normal(rng, 300, 1, dtype=np.float64) * 500
     got = student(judge.results, "elementwise.silu", [x], {}, judge.MATHEMATICS)
     judge.close(got.value, reference.silu(x), "silu in float64", ulps=64, dtype="float64")
 
@@ -45,7 +42,7 @@ def update_in_part(part, params, gradients, rate):
 @hint("The last two sizes of a block are multiples of 8 and 128, or the whole dimension. Handout, what is legal.")
 def test_elementwise_kernels_lower(student, rng):
     """elementwise kernels can be lowered for a TPU, whatever the shape"""
-    for rows, columns in ((3, 70), (100, 1000), (1000, 200), (2000, 2048)):
+    for rows, columns in ((3, 70), (100, 1000), (2000, 2048)):
         kind = [[rows, columns], "float32"]
         for name, arguments, rule in (
             ("relu_with_mask", [kind], relu_in_part),

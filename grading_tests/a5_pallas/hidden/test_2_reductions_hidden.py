@@ -16,11 +16,10 @@ import tied
 @weight(1)
 @hint("Sum bfloat16 in float32 and round once, when the last block is in.")
 def test_sums_of_bfloat16(student, rng):
-    """colsum and rowsum of bfloat16 are rounded once"""
-    x = (rng.random((300, 200)) + 0.5).astype(generators.BFLOAT16)
-    for name, axis, array in (("colsum", 0, x), ("rowsum", 1, x.T.copy())):
-        got = student(judge.results, f"reductions.{name}", [array], {}, judge.MATHEMATICS)
-        judge.close(got.value, reference.wide(array).sum(axis=axis), name, ulps=0.6, dtype="bfloat16")
+    """rowsum of bfloat16 is rounded once"""
+    x = (rng.random((200, 300)) + 0.5).astype(generators.BFLOAT16)
+    got = student(judge.results, "reductions.rowsum", [x], {}, judge.MATHEMATICS)
+    judge.close(got.value, reference.wide(x).sum(axis=1), "rowsum", ulps=0.6, dtype="bfloat16")
 
 
 @number("2.8")

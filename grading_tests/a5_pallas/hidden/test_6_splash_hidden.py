@@ -54,7 +54,6 @@ def skips(student, rng, mask, block_q, block_kv):
 @hint("A skipped step branches on its kind, and its index map names a block that VMEM holds anyway or needs next.")
 def test_skipped_blocks_cost_nothing(student, rng):
     """skipped blocks are neither computed nor fetched"""
-    skips(student, rng, reference.causal_mask(384, 512), 128, 128)
     skips(student, rng, reference.causal_mask(1024, 2048), 128, 512)
     skips(student, rng, reference.window_mask(1024, 200)[:512], 128, 128)
     skips(student, rng, generators.block_mask(rng, 4, 6, 128, 128), 128, 128)
@@ -65,15 +64,15 @@ def test_skipped_blocks_cost_nothing(student, rng):
 @hint("A block of keys is fetched as a whole and worked through in pieces: no score matrix is wider than a piece.")
 def test_pieces_of_a_block(student, rng):
     """block_kv_compute bounds the scores, and changes no value"""
-    mask = reference.causal_mask(256, 512)
-    options = {"block_q": 128, "block_kv": 512, "block_kv_compute": 128, "mask": mask}
-    q, k, v = generators.heads(rng, 1, 256, 512, 64)
+    mask = reference.causal_mask(128, 512)
+    options = {"block_q": 64, "block_kv": 512, "block_kv_compute": 128, "mask": mask}
+    q, k, v = generators.heads(rng, 1, 128, 512, 64)
     got = student(judge.results, "splash.splash_attention", [q, k, v], options, judge.MATHEMATICS)
     judge.close(got.value, reference.attention(q, k, v, mask), "the output", ulps=64)
     report = judge.measured(got.program, "splash_attention")
     (kernel,) = judge.only_kernels(report, "splash_attention")
     scores = kernel.work.widest_dot
-    check.at_most(scores.size, 128 * 128, f"elements of the largest product inside of the kernel, {scores}")
+    check.at_most(scores.size, 64 * 128, f"elements of the largest product inside of the kernel, {scores}")
     blocks = [block.shape for block in kernel.call.inputs if block.array.shape == [1, 512, 64]]
     check.that(
         bool(blocks) and all(512 in shape for shape in blocks),
@@ -91,7 +90,7 @@ def test_pieces_of_a_block(student, rng):
 def test_only_pages_of_the_sequence_are_fetched(student, rng):
     """paged attention fetches every page that a sequence needs once, and no other"""
     page, depth, kv_heads = 16, 128, 2
-    lengths = [int(n) for n in rng.integers(1, 200, size=4)]
+    lengths = [int(n) for n in rng.integers(1, 150, size=3)]
     arguments = generators.paged(rng, lengths, kv_heads, 4, page, depth)
     got = student(judge.program_of, "decode.paged_attention", arguments, {})
     report = judge.measured(got, "paged_attention")

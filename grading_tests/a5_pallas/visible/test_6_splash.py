@@ -153,19 +153,23 @@ def splash(student, arrays, options, how=judge.MATHEMATICS):
 
 @number("6.4")
 @weight(2)
-@hint("A partial block is masked by the pattern that next_pattern names, a full one not at all. Handout, part 6.")
+@hint("A partial block takes the pattern that next_pattern names; pieces bound the scores. Handout, part 6.")
 @pytest.mark.parametrize("kind", ["causal", "window", "drawn"])
 def test_splash_attention(student, rng, kind):
-    """splash attention: causal, a local window, and a drawn mask"""
+    """splash attention: causal, a local window (in pieces of a block), and a drawn mask"""
     mask = {
         "causal": lambda: reference.causal_mask(384, 512),
         "window": lambda: reference.window_mask(512, 150),
         "drawn": lambda: generators.block_mask(rng, 3, 4, 128, 128),
     }[kind]()
     q, k, v = generators.heads(rng, 2, *mask.shape, 64)
-    got = splash(student, [q, k, v], {**BLOCKS, "mask": mask})
+    options = {**BLOCKS, "block_kv": 256, "block_kv_compute": 128} if kind == "window" else BLOCKS
+    got = splash(student, [q, k, v], {**options, "mask": mask})
     judge.close(got.value, reference.attention(q, k, v, mask), "the output", ulps=64)
-    judge.only_kernels(judge.measured(got.program, "splash_attention"), "splash_attention")
+    for kernel in judge.only_kernels(judge.measured(got.program, "splash_attention"), "splash_attention"):
+        scores = kernel.work.widest_dot
+        if kind == "window":
+            check.at_most(scores.size, 128 * 128, f"elements of the largest product in the kernel, {scores}")
     rule = partial(reference.attention, mask=mask)
     tied.computes(rng, got.program, [q, k, v], rule, "splash_attention", ulps=64)
 
@@ -187,9 +191,12 @@ def test_segments(student, rng):
 
 @number("6.6")
 @weight(2)
-@hint("Behind a sequence's last page the table holds garbage: clamp the page's number. Handout, part 6.")
+@hint(
+    "Behind a sequence's last page the table holds garbage, which an index map that follows it takes for a page: "
+    "clamp the position in the table. Handout, part 6, pages."
+)
 def test_paged_attention(student, rng):
-    """paged attention: sequences of different lengths, garbage where nothing is to be read"""
+    """paged attention: sequences of different lengths, garbage where nothing is to be read, and is not fetched"""
     lengths = [1, int(rng.integers(17, 31)), 48]
     arguments = generators.paged(rng, lengths, 2, 2, 16, 32)
     got = student(judge.results, "decode.paged_attention", arguments, {}, {"seed": 1})
@@ -197,4 +204,7 @@ def test_paged_attention(student, rng):
     report = judge.measured(got.program, "paged_attention")
     judge.only_kernels(report, "paged_attention")
     judge.legal(report, "paged_attention")
+    fetched = sum(t.moves for k in report.kernels for t in k.traffic if t.block.array.size == arguments[1].size)
+    pages = sum(-(-length // 16) for length in lengths)
+    check.at_most(fetched, 2 * 2 * pages, "pages of keys and values that are fetched, for two heads of each")
     tied.computes(rng, got.program, arguments, reference.paged_attention, "paged_attention", ulps=64)

@@ -113,12 +113,20 @@ def test_choose_tiles(student, rng):
 @weight(2)
 @hint("Start the next copies before you wait for these; wait before you touch a buffer. Handout, part 7.")
 def test_add_manual_dma(student, rng):
-    """x + y with copies by hand: right in both interpreters, and free of races"""
+    """x + y with copies by hand: right in both interpreters, free of races, and overlapping"""
     for rows, how in ((64, judge.MATHEMATICS), (128, judge.MATHEMATICS), (320, {"races": True})):
         x, y = generators.normal(rng, rows, 128), generators.normal(rng, rows, 128)
         got = student(judge.results, "tiles.add_manual_dma", [x, y], {}, how)
         judge.close(got.value, x + reference.wide(y), f"x + y of {rows} rows", ulps=2)
-    judge.only_kernels(judge.measured(got.program, "add_manual_dma"), "add_manual_dma")
+    (kernel,) = judge.only_kernels(judge.measured(got.program, "add_manual_dma"), "add_manual_dma")
+    first_sum = next((n for n, copy in enumerate(kernel.work.copies) if copy.source.startswith("scratch")), 0)
+    before = [copy.act for copy in kernel.work.copies[:first_sum]]
+    check.that(
+        before.count("start") >= before.count("wait") + 2,
+        "add_manual_dma: when the first sum is there",
+        expected="the copies of the next chunk of x and y are on their way",
+        got=f"{before.count('start')} copies started, {before.count('wait')} waited for",
+    )
     tied.computes(rng, got.program, [x, y], lambda x, y: x + reference.wide(y), "add_manual_dma", ulps=2)
 
 

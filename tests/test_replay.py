@@ -59,11 +59,12 @@ def solution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxedStud
     shutil.copytree(assignment.solution / "pallas_kernels", work / "pallas_kernels")
     for path in assignment.tests.glob("*.py"):
         shutil.copy(path, work)
+    (work / "pallas_kernels" / "ways.py").write_text(WAYS)
     scratch.mkdir()
     for path in (work, *work.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     sandbox = Sandbox(JAX_PYTHON, work, scratch, preload=assignment.facts.worker.preload)
-    student = SandboxedStudent(lambda: sandbox.open(Limits(seconds=120, memory_mib=1024)))
+    student = SandboxedStudent(lambda: sandbox.open(Limits(seconds=120, memory_mib=1024, answer_mib=24)))
     yield student
     student.close()
     sandbox.close()
@@ -114,6 +115,101 @@ def test_gradients_and_page_tables_can_be_carried_out(a5: Any, solution: Sandbox
     paged = a5.generators.paged(rng, [1, 20, 48], 2, 2, 16, 32)
     ran = solution(a5.judge.results, "decode.paged_attention", paged, {}, "mathematics")
     a5.tied.computes(rng, ran.program, paged, a5.reference.paged_attention, "it", ulps=64)
+
+
+# --- what kernels may be made of ----------------------------------------------------------------------------
+
+WAYS = """
+import jax
+import numpy as np
+from jax import lax
+from jax import numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def low(x):
+    return lax.broadcasted_iota(jnp.int32, x.shape, 0) < 4
+
+
+def stack(x, y):
+    y[...] = jnp.stack([x[i] * i for i in range(16)], axis=0) + jnp.stack([x[:, i] for i in range(128)], axis=1)
+
+
+def unstack(x, y):
+    for i, column in enumerate(reversed(jnp.unstack(x[...], axis=1))):
+        y[:, i] = column
+
+
+def prints(x, y):
+    pl.debug_print("{}", x[0, 0])
+    y[...] = x[...] + 1
+
+
+def load(x, y):
+    y[...] = pltpu.load(x.at[...])
+    pltpu.store(y.at[pl.ds(8, 8)], pltpu.load(x.at[pl.ds(0, 8)]))
+
+
+def masked(x, y):
+    y[...] = x[...]
+    pltpu.store(y.at[...], 2 * x[...], mask=low(x))
+    y[...] += jnp.where(low(x), pltpu.load(x.at[...], mask=low(x)), 0)
+
+
+def column_major(x, y):
+    y[...] = jnp.ravel(x[...], order="F").reshape(16, 128)
+
+
+def checkpoint(x, y):
+    y[...] = jax.checkpoint(lambda v: v * 2)(x[...])
+
+
+def last_row(x, y):
+    y[...] = x[...]
+    y[-1] = x[-2]
+    y[3, pl.ds(0, 64)] = x[-1, pl.ds(64, 64)]
+
+
+def along(x, y):
+    places = lax.broadcasted_iota(jnp.int32, x.shape, 1)
+    turned = jnp.take_along_axis(x[...], (places + lax.broadcasted_iota(jnp.int32, x.shape, 0)) % 128, axis=1)
+    y[...] = turned + jnp.take_along_axis(x[...], places % 16, axis=0)
+
+
+def run(x, which, interpret):
+    return pl.pallas_call(globals()[which], out_shape=x, interpret=interpret)(x)
+
+
+def captures(x, size, interpret):
+    def kernel(x_ref, constant, y_ref):
+        y_ref[...] = x_ref[...] + constant[0:16, 0:128]
+
+    constant = np.arange(size * 128, dtype=np.float32).reshape(size, 128)
+    return pl.pallas_call(kernel, out_shape=x, interpret=interpret)(x, constant)
+"""
+FOLLOWED = "stack unstack prints load masked column_major checkpoint last_row along".split()
+
+
+@pytest.mark.parametrize("which", FOLLOWED)
+def test_ways_to_write_a_kernel_are_followed(a5: Any, solution: SandboxedStudent, which: str) -> None:
+    """What right kernels are made of, other than the reference's."""
+    x = _normal(16, 128)
+    ran = solution(a5.judge.results, "ways.run", [x], {"which": which}, "mathematics")
+    (again,) = a5.tied.carried_out(a5.replay.Replay(ran.program, 1e9), [x], which)
+    np.testing.assert_allclose(again, ran.value, rtol=2e-5, atol=2e-5)
+    assert a5.judge.only_kernels(a5.judge.measured(ran.program, which), which)
+
+
+def test_captured_arrays_travel_up_to_a_limit(a5: Any, solution: SandboxedStudent) -> None:
+    """8 MiB of constants are carried out; of more, the message says what was captured."""
+    x = _normal(16, 128)
+    ran = solution(a5.judge.results, "ways.captures", [x], {"size": 1 << 14}, "mathematics")
+    (again,) = a5.tied.carried_out(a5.replay.Replay(ran.program, 1e9), [x], "it")
+    np.testing.assert_allclose(again, ran.value, rtol=2e-5)
+    ran = solution(a5.judge.results, "ways.captures", [x], {"size": 1 << 16}, "mathematics")
+    with pytest.raises(CheckFailed, match=r"captures a float32\[65536,128\].*16 MiB"):
+        a5.tied.carried_out(a5.replay.Replay(ran.program, 1e9), [x], "it")
 
 
 # --- forged and hostile ones -------------------------------------------------------------------------------
@@ -251,6 +347,14 @@ HOSTILE: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "an unknown primitive": (
         lambda a5, plan: _with_equation(a5, plan, primitive="conjure"),
         "the primitive 'conjure'",
+    ),
+    "a primitive that another can stand for": (
+        lambda a5, plan: _with_equation(a5, plan, primitive="scatter"),
+        "does not follow: write a part of a Ref",
+    ),
+    "random numbers": (
+        lambda a5, plan: _call(plan, scratch=[a5.program.Type([], "key<fry>", "vmem")]),
+        "random numbers",
     ),
     "operands that are not there": (lambda a5, plan: _with_equation(a5, plan, operands=[]), ""),
     "a dot_general without dimensions": (

@@ -107,7 +107,7 @@ def exercises(seed: int) -> list[Exercise]:
                 "buffers for each input and for the bfloat16 output, and a float32 accumulator? And is a step "
                 f"bound by computing or by memory on a v5e, whose ridge is {RIDGE} FLOPs a byte?"
             ),
-            form='a list of two numbers and "computing" or "memory", such as [64, 0.25, "memory"]',
+            form='a list of two numbers, right to 0.01, and "computing" or "memory", such as [64, 0.25, "memory"]',
             answer=[intensity, mib, "computing" if intensity >= RIDGE else "memory"],
         ),
         Exercise(

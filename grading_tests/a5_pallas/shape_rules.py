@@ -12,7 +12,12 @@ from numpy_rules import DTYPES, Arrays, Params, Rule, axes_of, cast, need, wide
 
 
 def _reshape(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
-    return [operands[0].reshape(kinds[0].shape)]
+    x, order = operands[0], params.get("dimensions")
+    if order is not None and len(params.get("new_sizes", [])) == len(
+        kinds[0].shape
+    ):  # squeeze has dimensions, too
+        x = x.transpose(axes_of(order, x.ndim))
+    return [x.reshape(kinds[0].shape)]
 
 
 def _transpose(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
@@ -27,6 +32,17 @@ def _concatenate(params: Params, operands: Arrays, kinds: list[Type]) -> list[An
     (axis,) = axes_of([params["dimension"]], len(kinds[0].shape))
     need(sum(x.size for x in operands) == kinds[0].size, "a concatenate whose result has another size")
     return [np.concatenate(operands, axis)]
+
+
+def _stack(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
+    (axis,) = axes_of([params["axis"]], len(kinds[0].shape))
+    need(sum(x.size for x in operands) == kinds[0].size, "a stack whose result has another size")
+    return [np.stack(operands, axis)]
+
+
+def _unstack(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
+    (axis,) = axes_of([params["axis"]], operands[0].ndim)
+    return list(np.moveaxis(operands[0], axis, 0))
 
 
 def _split(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
@@ -132,7 +148,10 @@ def _sort(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
 def _gather(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
     x, indices = operands
     offset, collapsed, index_map, *batching = params["dimension_numbers"]
-    need(not any(batching) and len(params["slice_sizes"]) == x.ndim, "a gather with batching dimensions")
+    along, inside_of = (
+        axes_of(axes, rank) for axes, rank in zip(batching, (x.ndim, indices.ndim - 1), strict=True)
+    )
+    need(len(params["slice_sizes"]) == x.ndim and len(along) == len(inside_of), "a gather of another rank")
     sizes, batch = params["slice_sizes"], indices.shape[:-1]
     need(all(0 < size <= n for size, n in zip(sizes, x.shape, strict=True)), "a gather larger than its array")
     need(math.prod(batch) * math.prod(sizes) == kinds[0].size, "a gather whose result has another size")
@@ -140,7 +159,11 @@ def _gather(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
     inside = np.ones(batch, bool)
     places = []
     for axis, size in enumerate(sizes):
-        start = indices[..., index_map.index(axis)].astype(np.int64) if axis in index_map else np.zeros(batch, int)
+        if axis in along:
+            start = np.indices(batch, sparse=True)[inside_of[along.index(axis)]] + np.zeros(batch, int)
+        else:
+            here = axis in index_map
+            start = indices[..., index_map.index(axis)].astype(np.int64) if here else np.zeros(batch, int)
         inside &= (start >= 0) & (start <= x.shape[axis] - size)
         start = np.clip(start, 0, x.shape[axis] - size).reshape(*batch, *[1] * x.ndim)
         places.append(start + np.arange(size).reshape([-1 if axis == other else 1 for other in range(x.ndim)]))
@@ -148,7 +171,7 @@ def _gather(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
     if params.get("mode") == "FILL_OR_DROP":
         fill = params.get("fill_value", np.nan if wide(x).dtype.kind == "f" else 0)
         found = np.where(inside.reshape(*batch, *[1] * x.ndim), found, np.asarray(fill).astype(x.dtype))
-    dropped = axes_of(collapsed, x.ndim)
+    dropped = axes_of([*collapsed, *along], x.ndim)
     found = found.reshape(*batch, *(size for axis, size in enumerate(sizes) if axis not in dropped))
     windows = list(range(len(batch), found.ndim))
     return [np.moveaxis(found, windows, axes_of(offset, found.ndim))]
@@ -161,6 +184,8 @@ SHAPE_RULES: dict[str, Rule] = {
     "transpose": _transpose,
     "rev": _reverse,
     "concatenate": _concatenate,
+    "stack": _stack,
+    "unstack": _unstack,
     "split": _split,
     "pad": _pad,
     "slice": _slice,

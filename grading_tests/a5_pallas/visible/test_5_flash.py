@@ -48,7 +48,10 @@ def test_attention(student, rng, causal):
 
 @number("5.2")
 @weight(2)
-@hint("Keys beyond the end must get weight 0, and their values must not be NaN: 0 · NaN is NaN. Handout, part 5.")
+@hint(
+    "NaN: keys beyond the end get weight 0, and their values must be replaced, for 0 · NaN is NaN. Numbers that "
+    "are off: when m grows, l and the weighted sum are both rescaled. Handout, part 5."
+)
 def test_attention_of_any_length(student, rng):
     """lengths that no block divides, a scale, different block sizes, bfloat16"""
     queries, keys = generators.ragged(rng, 40, 90), generators.ragged(rng, 200, 300)

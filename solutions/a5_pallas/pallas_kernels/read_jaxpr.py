@@ -22,7 +22,7 @@ from jax import tree_util
 from .program import Block, Body, Call, Equation, Index, Literal, Operand, Program, Type, View
 
 MAX_KNOWN = 1 << 20  # elements of an integer array whose values are kept
-MAX_CAPTURED = 1 << 20  # bytes of all captured arrays whose values are kept
+MAX_CAPTURED = 16 << 20  # bytes of all captured arrays whose values are kept
 _NUMBERS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64".split()
 _SPACES = {"default": "vmem", "None": "vmem", "hbm": "any", "semaphore_mem": "semaphore"}
 
@@ -117,6 +117,8 @@ class _Reader:
         if name == "pallas_call":
             self.calls.append(self._call(eqn, values))
             return Equation(name, operands, results, call=len(self.calls) - 1)
+        if name in ("masked_load", "masked_swap"):
+            return _masked(eqn, operand, results)
         plain = {key: _plain(value) for key, value in params.items()} | _loop_sizes(params)
         plain = {key: value for key, value in plain.items() if value is not None}
         bodies = []
@@ -238,7 +240,7 @@ def _views(eqn: Any, operand: Any) -> list[View]:
     if tree is None:
         return []
     refs = [atom for atom in eqn.invars if hasattr(getattr(atom, "aval", None), "inner_aval")]
-    if eqn.primitive.name in ("get", "swap", "addupdate", "load", "masked_load"):
+    if eqn.primitive.name in ("get", "swap", "addupdate"):
         rest = eqn.invars[1 if eqn.primitive.name == "get" else 2 :]
         return [_view(refs[0], _unflatten(tree, rest), operand)] if refs else []
     parts = _unflatten(tree, eqn.invars)
@@ -249,6 +251,22 @@ def _views(eqn: Any, operand: Any) -> list[View]:
         elif hasattr(getattr(part, "aval", None), "inner_aval"):
             found.append(View(operand(part), []))
     return found
+
+
+def _masked(eqn: Any, operand: Any, results: list[int]) -> Equation:
+    """A load or store that may have a mask; without one it is a `get` or `swap`.
+
+    The operands are the Ref, for a store the new values, the mask, and for a load what stands where it is false.
+    """
+    ref, transforms, *rest = _unflatten(eqn.params["args_tree"], eqn.invars)
+    if eqn.primitive.name == "masked_load":
+        mask, other = rest
+        name, used = ("get", []) if mask is None else ("masked_load", [mask, other])
+    else:
+        value, mask = rest
+        name, used = ("swap", [value]) if mask is None else ("masked_swap", [value, mask])
+    operands = [operand(ref), *(operand(atom) for atom in used if atom is not None)]
+    return Equation(name, operands, results, views=[_view(ref, transforms, operand)])
 
 
 def _unflatten(tree: Any, leaves: Sequence[Any]) -> Any:
@@ -272,11 +290,14 @@ def _view(ref: Any, transforms: Any, operand: Any) -> View:
 def _index(transform: Any, operand: Any) -> list[Index]:
     """What one indexer selects in each dimension; nothing for what is not understood."""
     found = []
-    for part in getattr(transform, "indices", ()):
+    for axis, part in enumerate(getattr(transform, "indices", ())):
         if hasattr(part, "size") and hasattr(part, "start"):
             found.append(Index(_start(part.start, operand), int(part.size), int(getattr(part, "stride", 1))))
-        else:
-            found.append(Index(_start(part, operand), 0))
+            continue
+        start = _start(part, operand)
+        if isinstance(start, Literal) and start.value is not None and start.value < 0:
+            start = Literal(start.value + int(transform.shape[axis]), start.dtype)
+        found.append(Index(start, 0))
     return found
 
 

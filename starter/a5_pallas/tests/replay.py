@@ -25,10 +25,27 @@ from shape_rules import SHAPE_RULES, window
 ALL_RULES = {**RULES, **SHAPE_RULES}
 CONTROL = (
     "addupdate checkpoint closed_call cond core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr "
-    "dma_start dma_wait get jit num_programs pallas_call pjit program_id remat run_scoped scan semaphore_signal "
-    "semaphore_wait swap while"
+    "debug_callback debug_print dma_start dma_wait get jit masked_load masked_swap num_programs pallas_call pjit "
+    "program_id remat remat2 run_scoped scan semaphore_signal semaphore_wait swap while"
 ).split()
-KNOWN = sorted({*ALL_RULES, *CONTROL})
+INSTEAD = {
+    "approx_top_k": "take maxima one after the other, with jnp.max and jnp.where, or jnp.sort",
+    "bitcast": "between types of equal width, use lax.bitcast_convert_type",
+    "conv_general_dilated": "write it as products, with jnp.dot",
+    "custom_call": "a kernel cannot call what is not traced",
+    "io_callback": "a kernel cannot call Python",
+    "le_to": "compare all with all, by broadcasting, and count",
+    "lt_to": "compare all with all, by broadcasting, and count",
+    "platform_index": "build what jnp.diag does of lax.broadcasted_iota and jnp.where",
+    "pure_callback": "a kernel cannot call Python",
+    "reduce": "use jnp.sum, max, min or prod",
+    "reduce_window_sum": "use jnp.cumsum, or add slices",
+    "scatter": "write a part of a Ref, with pl.ds, or select with jnp.where",
+    "scatter-add": "add to a part of a Ref, with pl.ds, or select with jnp.where",
+    "semaphore_read": "wait for a copy, or count in scratch",
+    "top_k": "take maxima one after the other, with jnp.max and jnp.where, or jnp.sort",
+}
+"""What to write instead of primitives that are not followed."""
 
 MAX_BYTES = 1 << 28
 MAX_ELEMENTS = 1 << 24
@@ -44,6 +61,19 @@ class Ready:
     kinds: list[Type]
     bytes: int
     work: float
+
+
+def _too_much(kind: Type) -> str:
+    if kind.dtype.startswith("key<"):
+        return "it draws random numbers, with jax.random, which the grader cannot follow"
+    return f"it makes a {str(kind)[:60]}, which is more than the grader holds"
+
+
+def _not_followed(primitive: str) -> str:
+    if primitive.startswith(("random_", "threefry", "prng_")):
+        return "it draws random numbers, which the grader cannot follow"
+    instead = f": {INSTEAD[primitive]}" if primitive in INSTEAD else ""
+    return f"it uses the primitive {primitive[:40]!r}, which the grader does not follow{instead}"
 
 
 class Replay:
@@ -94,7 +124,7 @@ class Replay:
     def hold(self, kind: Type) -> None:
         """Pay for an array's memory before it is made, until the body it is made in ends."""
         if kind.dtype not in DTYPES or kind.size > MAX_ELEMENTS:
-            raise CannotReplay(f"it makes a {str(kind)[:60]}, which is more than the grader holds")
+            raise CannotReplay(_too_much(kind))
         self._pay(kind.size * DTYPES[kind.dtype].itemsize, kind.size)
 
     def _pay(self, amount: int, work: float) -> None:
@@ -114,7 +144,7 @@ class Replay:
         kinds = [body.types[n] for n in equation.results]
         for kind in kinds:
             if kind.dtype not in DTYPES or kind.size > MAX_ELEMENTS or kind.space:
-                raise CannotReplay(f"it makes a {str(kind)[:60]}, which is more than the grader holds")
+                raise CannotReplay(_too_much(kind))
         sizes = [body.types[o].size if isinstance(o, int) else 1 for o in equation.operands]
         work = EQUATION + sum(kind.size for kind in kinds)
         if equation.primitive in ALL_RULES:
@@ -134,7 +164,13 @@ class Replay:
         )
         closed_over = list(captured) or body.captured
         need(len(closed_over) >= len(body.constants), "a body that captures what is not there")
-        need(all(v is not None for v in closed_over), "it captures arrays that are too large to be sent along")
+        for place, value in zip(body.constants, closed_over, strict=False):
+            need(
+                value is not None,
+                f"it captures a {str(body.types[place])[:60]}; arrays that are captured travel with the program, "
+                "up to 16 MiB in all: give the kernel an operand of a narrower type (int8 for a mask), or use "
+                "smaller blocks",
+            )
         self._depth += 1
         self.spend(1_000 * (2 + len(arguments)))
         need(self._depth <= MAX_DEPTH, "its bodies are nested too deeply")
@@ -176,10 +212,7 @@ class Replay:
                 need(not any(isinstance(operand, Ref) for operand in operands), f"{name} of a Ref")
                 results = ALL_RULES[name](equation.params, operands, kinds)
             case name:
-                need(
-                    name in CONTROL,
-                    f"it uses the primitive {name[:40]!r}, which is none of those the handout lists",
-                )
+                need(name in CONTROL, _not_followed(name))
                 results = control(self, equation, operands, values, point)
         if len(results) != len(kinds):
             raise CannotReplay(f"{equation.primitive} with {len(kinds)} results")

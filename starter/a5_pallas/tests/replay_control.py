@@ -23,9 +23,13 @@ def control(
             return [_part(replay, equation, values).copy()]
         case "swap" | "addupdate":
             return _write(replay, equation, operands, values)
+        case "masked_load":
+            return _masked_load(replay, equation, operands, values)
+        case "masked_swap":
+            return _masked_swap(replay, equation, operands, values)
         case "dma_start":
             return _copy(replay, equation, values)
-        case "dma_wait" | "semaphore_signal" | "semaphore_wait":
+        case "debug_callback" | "debug_print" | "dma_wait" | "semaphore_signal" | "semaphore_wait":
             return []
         case "cond":
             return _cond(replay, equation, operands, point)
@@ -62,6 +66,30 @@ def _write(replay: Replay, equation: Equation, operands: list[Any], values: dict
     old = place.copy()
     place[...] = cast(old + new if equation.primitive == "addupdate" else new, place.dtype)
     return [old] if equation.primitive == "swap" else []
+
+
+def _masked_load(replay: Replay, equation: Equation, operands: list[Any], values: dict[int, Value]) -> list[Any]:
+    """What no one promises, where the mask is false and nothing stands for it, is what lies there."""
+    place = _part(replay, equation, values)
+    replay.spend(4 * place.size)
+    mask, other = operands[1], operands[2] if len(operands) > 2 else place
+    need(np.shape(other) in ((), place.shape), "a masked load of another shape")
+    return [np.where(np.broadcast_to(_flags(mask), place.shape), place, other).astype(place.dtype)]
+
+
+def _masked_swap(replay: Replay, equation: Equation, operands: list[Any], values: dict[int, Value]) -> list[Any]:
+    place, new = _part(replay, equation, values), operands[1]
+    need(isinstance(new, np.ndarray | np.generic) and new.shape == place.shape, "a write of another shape")
+    replay.spend(6 * place.size)
+    mask, old = np.broadcast_to(_flags(operands[2]), place.shape), place.copy()
+    new = cast(new, place.dtype)
+    place[...] = np.where(mask, new, old)
+    return [np.where(mask, old, new)]
+
+
+def _flags(mask: Any) -> np.ndarray:
+    need(isinstance(mask, np.ndarray | np.generic) and mask.dtype == bool, "a mask that is none")
+    return np.asarray(mask)
 
 
 def _copy(replay: Replay, equation: Equation, values: dict[int, Value]) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from given_pallas_kernels import reference
 
-from autograder.kit import check, hint, number, probe, weight
+from autograder.kit import check, hint, limits, number, probe, weight
 
 import generators
 import judge
@@ -152,6 +152,7 @@ def splash(student, arrays, options, how=judge.MATHEMATICS):
 
 
 @number("6.4")
+@limits(answer_mib=24)  # patterns travel with the program
 @weight(2)
 @hint("A partial block takes the pattern that next_pattern names; pieces bound the scores. Handout, part 6.")
 @pytest.mark.parametrize("kind", ["causal", "window", "drawn"])
@@ -175,6 +176,7 @@ def test_splash_attention(student, rng, kind):
 
 
 @number("6.5")
+@limits(answer_mib=24)  # patterns travel with the program
 @weight(1)
 @hint(
     "A query sees a key if the mask shows it and both are of one segment: compare the two, in full blocks as well."

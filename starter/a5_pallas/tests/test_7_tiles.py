@@ -6,7 +6,7 @@ import numpy as np
 from given_pallas_kernels import reference
 from given_pallas_kernels.chips import CHIPS
 
-from autograder.kit import check, hint, leaderboard, number, probe, weight
+from autograder.kit import check, hint, leaderboard, limits, number, probe, weight
 
 import generators
 import judge
@@ -111,7 +111,10 @@ def test_choose_tiles(student, rng):
 
 @number("7.3")
 @weight(2)
-@hint("Start the next copies before you wait for these; wait before you touch a buffer. Handout, part 7.")
+@hint(
+    "Start the next copies before you wait for these; wait before you touch a buffer. A copy that nobody waits "
+    "for never happens. Handout, part 7."
+)
 def test_add_manual_dma(student, rng):
     """x + y with copies by hand: right in both interpreters, free of races, and overlapping"""
     for rows, how in ((64, judge.MATHEMATICS), (128, judge.MATHEMATICS), (320, {"races": True})):
@@ -140,6 +143,7 @@ RACE = [
 
 
 @number("7.6")
+@limits(answer_mib=24)  # patterns travel with the program
 @weight(0)
 @hint("Only for the leaderboard: larger blocks mean fewer steps and less traffic, as long as they fit. Handout.")
 @leaderboard("modelled time of four kernels (µs)", "asc")

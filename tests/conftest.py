@@ -66,15 +66,28 @@ def _environment(assignment: Assignment) -> dict[str, str]:
     return env
 
 
+@pytest.fixture(scope="session")
+def open_to_workers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
+    """Lets a worker's user pass through the folders above a temporary one, which pytest closes to others."""
+    top = tmp_path_factory.getbasetemp()
+    top = next((folder for folder in (top, *top.parents) if folder.name.startswith("pytest-of-")), top)
+
+    def open_up(path: Path) -> None:
+        for folder in (path, *path.parents):
+            if folder.is_relative_to(top):
+                folder.chmod(folder.stat().st_mode | 0o011)
+
+    return open_up
+
+
 @pytest.fixture
-def sandbox_of(tmp_path: Path) -> Iterator[Callable[..., Sandbox]]:
+def sandbox_of(tmp_path: Path, open_to_workers: Callable[[Path], None]) -> Iterator[Callable[..., Sandbox]]:
     """Makes a sandbox whose work folder holds these files; closed at the end."""
     opened: list[Sandbox] = []
 
     def make(files: dict[str, str] | None = None, defences: Defences | None = None) -> Sandbox:
         base = tmp_path / f"box{len(opened)}"
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(folder.stat().st_mode | 0o011)
+        open_to_workers(tmp_path)
         work, scratch = base / "work", base / "scratch"
         work.mkdir(parents=True)
         scratch.mkdir()

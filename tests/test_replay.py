@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,13 +49,14 @@ def a5() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def solution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxedStudent]:
+def solution(
+    tmp_path_factory: pytest.TempPathFactory, open_to_workers: Callable[[Path], None]
+) -> Iterator[SandboxedStudent]:
     """A worker with the reference solution."""
     if not JAX_PYTHON.exists():
         pytest.skip("`make setup` makes this environment")
     assignment, base = Assignment("a5_pallas"), tmp_path_factory.mktemp("replay")
-    for folder in (base, *base.parents[:2]):
-        folder.chmod(folder.stat().st_mode | 0o011)
+    open_to_workers(base)
     work, scratch = base / "work", base / "scratch"
     shutil.copytree(assignment.solution / "pallas_kernels", work / "pallas_kernels")
     for path in assignment.tests.glob("*.py"):

@@ -72,5 +72,5 @@ lock: ## compile requirements/*.in to hashed lock files (needs uv)
 	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command "make lock" requirements/$$name.in -o requirements/$$name.txt; done
 
-clean: ## remove environments and everything that was made
+clean: ## remove the environments, dist/, results/ with all kept proofs, and caches
 	rm -rf .venv .venv-* dist results .pytest_cache .mypy_cache .ruff_cache

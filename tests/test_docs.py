@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from autograder import grading, project, samples
+from autograder.kit.table import points
 
 DOCUMENTS = [project.ROOT / "README.md", *sorted((project.ROOT / "docs").glob("*.md"))]
 
@@ -69,7 +70,11 @@ def test_links_and_make_targets_exist(document):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_every_assignment_is_in_the_readme():
-    text = DOCUMENTS[0].read_text("utf-8")
-    for name in project.names():
-        assert f"| `{name}` |" in text
+@pytest.mark.parametrize("name", project.names())
+def test_readme_and_handout_say_how_many_points_are_visible(name):
+    files = sorted((project.ROOT / "grading_tests" / name / "visible").glob("test_*.py"))
+    weights = re.findall(r"^@weight\((.*)\)$", "".join(path.read_text("utf-8") for path in files), re.MULTILINE)
+    visible = points(sum(map(float, weights)))
+    assert re.search(rf"^\| `{name}` \|.*\| {visible} \|$", DOCUMENTS[0].read_text("utf-8"), re.MULTILINE)
+    handout = (project.ROOT / "assignments" / name / "handout.md").read_text("utf-8")
+    assert f"**Visible tests** are those in `tests/`, {visible} of the 100 points." in handout

@@ -167,8 +167,8 @@ def levels() -> TileMap:
 
 def waste() -> TileMap:
     """How much of some arrays is data."""
-    d = TileMap("How much of an array in register tiles is data", 860, 342)
-    d.text(24, 32, "what is data, in the tile of one register", bold=True)
+    d = TileMap("How much of an array is data in its default tile", 860, 342)
+    d.text(24, 32, "what is data, in the default tile: T(8,128) for f32, T(16,128) for bf16", bold=True)
     bars = [
         ("f32[1024,128]", "heads of 128", 100.0),
         ("bf16[24,100]", "32 × 128 slots", 58.6),

@@ -73,7 +73,7 @@ def _blocks(
 def meshes() -> Drawing:
     """Who holds which block, for the lecture's specs and for two orders of axes."""
     d = Drawing(
-        "Blocks of a matrix and the devices that hold them, for six specs on a mesh of 4 by 2 devices", 900, 470
+        "Blocks of a matrix and the devices that hold them, for five specs on a mesh of 4 by 2 devices", 900, 470
     )
     d.text(20, 34, "f32[8,6] on Mesh(batch=4, model=2): the numbers are devices", bold=True)
     d.rect(20, 52, 150, 150, GREY)

@@ -27,7 +27,7 @@ _KIT = [
     "sandbox/*.py",
 ]
 # What JAX adds to a starter: a requirement, and settings that must be there before it starts.
-_JAX_REQUIREMENT = "jax>=0.10\n"
+_JAX_REQUIREMENT = "jax>=0.10,<0.13\n"
 _JAX_SETTINGS = """
 import os
 

@@ -53,7 +53,7 @@ def _line(name: str, proof: Proof) -> str:
 def _table(rows: list[_Row]) -> Table:
     table = Table(title="what was proved of each assignment's tests")
     table.add_column("assignment", no_wrap=True)
-    for column in ("right answers", "bugs", "others", "kept", "failed", "minutes"):
+    for column in ("right answers", "bugs", "others", "kept", "failed", "min"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         right = [proof for proof in row.proofs if proof.kind in ("solution", "wheat", "seeds")]

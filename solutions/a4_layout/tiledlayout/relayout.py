@@ -205,7 +205,6 @@ def _groups(op: Reshape | Transpose, a: ArrayLayout, b: ArrayLayout) -> Iterator
 def _common_factors(a: Axes, b: Axes) -> Iterator[tuple[Axes, Axes]]:
     """Cuts both shapes wherever the products of what is in front are equal."""
     start_a = start_b = 0
-    end_a, end_b = 1, 1
     while start_a < len(a) or start_b < len(b):
         end_a, end_b = min(start_a + 1, len(a)), min(start_b + 1, len(b))
         while (size_a := math.prod(a[start_a:end_a])) != (size_b := math.prod(b[start_b:end_b])):

@@ -137,7 +137,8 @@ def sums(xp, x):
 
 def maxima(xp, x):
     """reduce_max along axes."""
-    return xp.sum(xp.sin(xp.max(x, axis=0))) + xp.sum(xp.max(x, axis=-1, keepdims=True) * x)
+    dropped = xp.sum(xp.sin(xp.max(x, axis=0))) + xp.sum(xp.cos(xp.max(x, axis=1)))
+    return dropped + xp.sum(xp.max(x, axis=-1, keepdims=True) * x)
 
 
 def choices(xp, x, y):

@@ -42,6 +42,12 @@ def test_division_by_a_constant_becomes_a_multiplication(student, rng):
     module = build.module(a, b)
     after = simplified(student, module, rng, ulps=1, values=generators.tame)
     judge.at_most(module, after, 0, "divide", rule="dividing by a constant is multiplying by its reciprocal")
+    build = Builder()
+    x = build.parameter("f32", 64)
+    module = build.module(*(build.op("divide", x, build.spread(c, x)) for c in (odd, 3.0, -4.0)))
+    after = judge.passed(student, SIMPLIFIER, module, fast=False)
+    judge.same_values(module, after, [generators.tame(rng, "f32", 64)], rule="without `fast` every bit stays")
+    judge.at_most(module, after, 2, "divide", rule="dividing by a power of two is exact, `fast` or not")
     for constant in (1e-40, 2.0**127, 3e38, 0.0, -0.0, np.inf, np.nan):
         build = Builder()
         x = build.parameter("f32", 40)

@@ -55,6 +55,13 @@ def test_buffers_are_reused(student, rng):
     module = build.module(value, is_scheduled=True)
     got = assign(student, module)
     check.at_most(got.total, 24 * size, f"bytes for an input and {length + 1} transposes, which need both arrays")
+    build = Builder("pieces")
+    x, wide = build.parameter("f32", size), build.op("exponential", build.parameter("f32", 4 * size))
+    total = build.along(build.reduce(wide, 0), (size,))
+    pieces = [build.op(opcode, x) for opcode in ("negate", "abs", "tanh")]
+    module = build.module(total, *pieces, is_scheduled=True)
+    got = assign(student, module)
+    check.at_most(got.total, 38 * size, "bytes for inputs and a large array, into whose place four small ones go")
 
 
 @number("6.2")

@@ -112,4 +112,4 @@ def _check_operation(op: Operation, a: ArrayLayout, b: ArrayLayout) -> None:
     raise NotImplementedError("a4.5: compare types, then dims, with what the operation makes")
 
 
-# a4.5: groups of dimensions that correspond, addresses along them, single steps (about 46 lines)
+# a4.5: groups of dimensions that correspond, addresses along them, single steps (about 45 lines)

@@ -13,9 +13,7 @@ from numpy_rules import DTYPES, Arrays, Params, Rule, axes_of, cast, need, wide
 
 def _reshape(params: Params, operands: Arrays, kinds: list[Type]) -> list[Any]:
     x, order = operands[0], params.get("dimensions")
-    if order is not None and len(params.get("new_sizes", [])) == len(
-        kinds[0].shape
-    ):  # squeeze has dimensions, too
+    if order is not None and "new_sizes" in params:  # squeeze and expand_dims have dimensions, too
         x = x.transpose(axes_of(order, x.ndim))
     return [x.reshape(kinds[0].shape)]
 

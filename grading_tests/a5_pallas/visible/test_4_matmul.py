@@ -11,6 +11,7 @@ from autograder.kit import check, hint, number, weight
 import generators
 import judge
 import tied
+from numpy_rules import DTYPES
 
 BLOCKS = {"block_m": 64, "block_n": 128, "block_k": 128}
 
@@ -46,7 +47,7 @@ def test_matmul_of_bfloat16(student, rng):
 @pytest.mark.parametrize(("activation", "dtype"), [(None, "float32"), ("silu", "float32"), ("relu", "bfloat16")])
 def test_bias_and_activation(student, rng, activation, dtype):
     """a fused bias and activation"""
-    kind = generators.BFLOAT16 if dtype == "bfloat16" else np.float32
+    kind = DTYPES[dtype].type
     a, b = (generators.normal(rng, *shape, dtype=kind) for shape in ((40, 300), (300, 140)))
     bias = generators.normal(rng, 140, dtype=kind) * kind(10)
     options = {**BLOCKS, "bias": bias, "activation": activation}

@@ -21,9 +21,9 @@ from pallas_kernels.read_jaxpr import read
 
 logging.getLogger("jax._src.callback").disabled = True  # it prints a traceback for whatever an interpreter raises
 
-# A program runs for milliseconds and is compiled for a second; without this emitter XLA compiles it in a third of
-# that. Later versions of JAX have no other.
-_COMPILER = {"xla_cpu_use_fusion_emitters": False} if jax_version < (0, 11) else {}
+# A program runs for milliseconds and is compiled for a second; without these emitters XLA compiles it in a third
+# of that. Later versions of JAX cannot do without them.
+_COMPILER_OPTIONS = {"xla_cpu_use_fusion_emitters": False} if jax_version < (0, 11) else {}
 
 _SAID = re.compile(
     r"^\w*(?:Error|Exception): (?P<said>Revisited block.*|Out-of-bounds.*|.*out of bounds.*)$", re.M
@@ -149,7 +149,7 @@ def _ran(function, arguments, options):
         arrays = _arrays(arguments, options)
         trace = jit(function).trace(*arrays)
         plain = _plain(trace, arrays)
-        return {"values": _run(trace.lower().compile(_COMPILER), arrays), "program": plain}
+        return {"values": _run(trace.lower().compile(_COMPILER_OPTIONS), arrays), "program": plain}
 
 
 def _plain(trace, arrays):

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import msgspec
 import numpy as np
 from given_pallas_kernels import inspect_kernel, program, walk
 from given_pallas_kernels.inspect_kernel import Kernel, Report, mib
 
 from autograder.kit import check, probe, show
+
+from numpy_rules import DTYPES
 
 MIB = 1 << 20
 EPS = {"float32": 2.0**-23, "float64": 2.0**-52}
@@ -98,7 +99,7 @@ def close(got: np.ndarray, expected: np.ndarray, what: str, *, ulps: float, dtyp
     Units in the last place are those of the largest expected magnitude; for bfloat16, those of each value itself,
     so that rounding twice is noticed wherever it happens. NaN anywhere says where it comes from.
     """
-    want = np.asarray(expected).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    want = np.asarray(expected).astype(DTYPES[dtype])
     check.array_type(got, want, what)
     wide, exact = got.astype(np.float64), np.asarray(expected, np.float64)
     if np.isnan(wide).any() and not np.isnan(exact).any():

@@ -69,7 +69,7 @@ def _write(replay: Replay, equation: Equation, operands: list[Any], values: dict
 
 
 def _masked_load(replay: Replay, equation: Equation, operands: list[Any], values: dict[int, Value]) -> list[Any]:
-    """What no one promises, where the mask is false and nothing stands for it, is what lies there."""
+    """Where the mask is false: what the load names for that, else what lies there, which no TPU promises."""
     place = _part(replay, equation, values)
     replay.spend(4 * place.size)
     mask, other = operands[1], operands[2] if len(operands) > 2 else place
